@@ -504,6 +504,11 @@ def _expression(problem: Problem, alone: Instant, f: int) -> str | None:
         u = int(signals.of_force[f, component])
         if u != NONE and not np.isfinite(work.value[signals.offset[u] + signals.result[u]]):
             place = problem.names.expressions.get((f, component), "its expression")
+            if place.startswith("cables."):
+                return (
+                    f"is no finite number: {place} has no value, or on the path of its cable two places coincide or a "
+                    "point lies within a pulley"
+                )
             return f"is no finite number: {place} may divide by zero, overflow, or take a root or logarithm below zero"
     return None
 

@@ -40,7 +40,7 @@ def expand_cables(review: Review) -> None:
 
 def _hold_length(maker: Maker, name: str, spec: Cable) -> None:
     """Add a massless coordinate for the length of each part and two for each arc, and hold their sum."""
-    review, where, good = maker.review, ("cables", name), _are_pulleys(maker, spec)
+    review, where, good = maker.review, ("cables", name), _is_path(maker, spec)
     if is_moving(spec.length, review.model.expressions):
         maker.report("length", "without a stiffness the length is a number or auto", "give law, winds, or a stiffness")
         good = False
@@ -117,22 +117,29 @@ def _arm(maker: Maker, name: str, pulley: Pulley) -> str:
     return f"{name}.{TOUCH}"
 
 
-def _are_pulleys(maker: Maker, spec: Cable) -> bool:
-    """Whether pulleys have a radius, and centre and axis on one body; reports those that have not."""
-    good, review = True, maker.review
+def _is_path(maker: Maker, spec: Cable) -> bool:
+    """Whether a path leads on and moves, of pulleys with a radius, centre and axis on one body; else it is reported."""
+    good, review, where = True, maker.review, ("cables", maker.name, "path")
+    for place, other in pairwise(spec.path):
+        if place == other:
+            review.report(where, f"both points are {place!r}")
+            good = False
+    bodies = {(place if isinstance(place, str) else place.center).partition(".")[0] for place in spec.path}
+    if good and len(bodies) == 1 and not spec.winds:
+        review.report(where, f"all of it is on {bodies.pop()!r}, and no motion changes its length")
+        good = False
     for k, place in enumerate(spec.path):
         if isinstance(place, Pulley):
-            good &= review.positive(("cables", maker.name, "path", k, "radius"), place.radius)
+            good &= review.positive((*where, k, "radius"), place.radius)
             if place.center.partition(".")[0] != place.axis.partition(".")[0]:
-                path = ("cables", maker.name, "path", k, "axis")
-                review.report(path, f"{place.center!r} and {place.axis!r} must be of one body")
+                review.report((*where, k, "axis"), f"{place.center!r} and {place.axis!r} must be of one body")
                 good = False
     return good
 
 
 def _fits(maker: Maker, spec: Cable) -> bool:
     """Whether numbers and places can be taken further; reports those that cannot."""
-    review, good = maker.review, _are_pulleys(maker, spec)
+    review, good = maker.review, _is_path(maker, spec)
     good &= maker.positive(stiffness=spec.stiffness, velocity=spec.velocity, onset=spec.onset)
     for key in ("damping", "friction", "length"):
         good &= review.not_negative(("cables", maker.name, key), getattr(spec, key))

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import mbsim_cli as mbsim
 from mbsim_cli import spec
-from mbsim_cli.errors import ModelError
+from mbsim_cli.errors import AnalysisError, ModelError
 from tests.models.command import mbsim as command
 
 HOIST = """
@@ -192,6 +192,7 @@ analysis: {type: equilibrium, sensitivity: {method: ddm, parameters: all}}
          r"a.yaml:\d+:11: cables.rope.rate: unknown name 'spin'"),
         ("length: l", "length: l\n    rate: 1", r"cables.rope.rate: the length does not move"),
         ("length: l", "length: l\n    velocity: 1", r"give friction beside velocity"),
+        ("- weight.C", "- weight.C\n      - weight.C", r"cables.rope.path: both points are 'weight.C'"),
         ("- weight.C", "- {center: weight.C, axis: weight.z, radius: 1}", r"give points as ends"),
         ("radius: r}", "radius: 0}", r"path\[1\].radius: must be greater than zero"),
         ("sensors:", "forces: {rope_4: {type: torque, body: block, value: [1, 0, 0]}}\nsensors:",
@@ -201,6 +202,38 @@ analysis: {type: equilibrium, sensitivity: {method: ddm, parameters: all}}
 def test_what_is_refused(tmp_path, old, new, sentence):
     with pytest.raises(ModelError, match=sentence):
         spec.load(written(tmp_path / "a.yaml", replaced=[(old, new)]))
+
+
+PASSING = """
+mbsim: 1
+points: {E: {ground: [-1, 0, 0]}}
+bodies: {load: {mass: 1}}
+joints:
+  slide:
+    {type: prismatic, bodies: [ground, load], point: origin, axis: y,
+    initial: {displacement: -1.6, velocity: -20}}
+cables:
+  rope:
+    {path: [ground.E, {center: ground.origin, axis: ground.z, radius: 0.2}, load.P], stiffness: 10, length: 1}
+analysis: {step: 1e-3, duration: 0.02, sensitivity: {method: none}}
+"""
+
+
+@pytest.mark.interpreted
+def test_a_run_warns_where_the_cable_jumps_about_a_pulley(tmp_path):
+    """Once, of all its forces; the load passes below the pulley, beyond -45 degrees."""
+    path = tmp_path / "a.yaml"
+    path.write_text(PASSING.replace("points: {", "points: {P: {load: [0.9, 0, 0]}, "))
+    (sentence,) = [each for each in mbsim.run(path).warnings if "jumps" in each]
+    assert "cables.rope.length" in sentence and "the cable jumps by a turn about a pulley" in sentence
+
+
+@pytest.mark.interpreted
+def test_what_has_no_value_in_a_cable_is_told(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text(PASSING.replace("points: {", "points: {P: {load: [0, 1.5, 0]}, "))
+    with pytest.raises(AnalysisError, match=r"cables.rope.length .* a point lies within a pulley"):
+        mbsim.run(path)
 
 
 def test_a_length_reads_a_coordinate_beside_another_force(tmp_path):
@@ -282,6 +315,7 @@ def test_swinging_atwood_machine(tmp_path, formulation, settings, error):
         ("path: [ground.A, weight.C], length: l, stiffness: 1, law: reel", r"give no law beside stiffness"),
         ("path: [ground.A, weight.C], length: auto, stiffness: 1", r"auto .* without a stiffness"),
         ("path: [ground.A, weight.D], length: l", r"cables.rope.path\[1\]: unknown point 'D'"),
+        ("path: [ground.A, ground.B], length: l", r"cables.rope.path: all of it is on 'ground'"),
         ("path: [ground.A, ground.A, weight.C], length: l", r"cables.rope.path: both points are 'ground.A'"),
     ],
 )  # fmt: skip

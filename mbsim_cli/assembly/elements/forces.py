@@ -340,7 +340,7 @@ class ForceTable:
         geometry, numbers = self._system.geometry, self._numbers
         moving = [is_moving(number, self._system.model_file.expressions) for number in spec.value]
         for place in np.flatnonzero(moving).tolist():
-            path = f"forces.{name}.value.{place}"
+            path = f"forces.{name}.value[{place}]"
             self.moving.append(Moving(len(self.rows), place, spec.value[place].text, NONE, path))
         offset = self._system.theta.add(
             lambda: (

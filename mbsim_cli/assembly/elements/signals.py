@@ -59,6 +59,9 @@ _CODES = {
 }
 
 
+WATCHED = (*JUMPING, Operation.ATAN2)  # operations whose jumps a run warns of
+
+
 class SignalTable:
     """Collects expressions and the sensors that they read."""
 
@@ -125,7 +128,7 @@ class SignalTable:
             first = [max(start for start in starts if start <= row) for row in tape.inputs]
             known = automatic.isdisjoint(range(tape.theta, tape.theta + tape.steps - tape.numbers))
             loaded = any(starts[start].kind == Sensor.MULTIPLIER for start in first)
-            if not known or loaded or not set(tape.code) & set(JUMPING):
+            if not known or loaded or not set(tape.code) & set(WATCHED):
                 continue
             own = [NONE, NONE]
             if tape.measure != NONE:

@@ -84,9 +84,10 @@ class Source:
     def _written(self, path: Path) -> Sequence[str | int]:
         # the path in the file that a path in the model comes from
         keys = tuple(_split(path) if isinstance(path, str) else path)
+        counted = tuple(int(key) if str(key).isdecimal() else key for key in keys)
         for count in range(min(len(keys), 4), 1, -1):
-            if keys[:count] in self.stands_at:
-                return (*self.stands_at[keys[:count]], *keys[count:])
+            if counted[:count] in self.stands_at:
+                return (*self.stands_at[counted[:count]], *keys[count:])
         return keys
 
     def issue(

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.assembly.elements.signals import WATCHED
 from mbsim_cli.errors import counted
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.model.codes import JUMPING, Operation, Sensor
+from mbsim_cli.model.codes import Operation, Sensor
 from mbsim_cli.model.layout import NONE, Names
 from mbsim_cli.model.problem import Block, Branching, InverseBlock, Problem
 from mbsim_cli.study.diagnostics.steps import Following
@@ -380,6 +381,18 @@ _FUNCTIONS = {Operation[name]: getattr(np, _NAMED.get(name, name.lower())) for n
 }
 
 
+def _leaps(code: int, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
+    """Where an operation changes its branch: of atan2 by more than half a turn, of others at all."""
+    return np.abs(behind - before) > (np.pi if code == Operation.ATAN2 else 0.0)
+
+
+_CHANGES = {
+    Operation.SIGN: "a sign changes",
+    Operation.ATAN2: "atan2 jumps by a turn",
+    **dict.fromkeys((Operation.LESS, Operation.LESS_EQUAL), "a comparison changes"),
+}
+
+
 class _Jump(NamedTuple):
     time: float
     size: float
@@ -409,10 +422,10 @@ class JumpHealth:
         values = self._values(u, read)
         self._largest[k] = max(self._largest[k], float(np.nanmax(np.abs(values[signals.result[u]]), initial=0.0)))
         for step in range(signals.first_step[u], signals.first_step[u + 1]):
-            if signals.code[step] not in JUMPING:
+            if (code := signals.code[step]) not in WATCHED:
                 continue
             side = values[self._place(u, step)]
-            ahead = np.flatnonzero(side[1:] != side[:-1])
+            ahead = np.flatnonzero(_leaps(code, side[:-1], side[1:]))
             if ahead.size:
                 near = self._just_before(u, step, read[:, ahead], read[:, ahead + 1])
                 sizes = self._values(u, near, step)[signals.result[u]] - self._values(u, near)[signals.result[u]]
@@ -427,12 +440,12 @@ class JumpHealth:
     def _just_before(self, u: int, step: int, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
         """Inputs of signal u (places, k) just before its step changes, interpolated linearly between stored times."""
         share, size = np.zeros(before.shape[1]), 1.0
-        place = self._place(u, step)
+        signals, place = self._signals, self._place(u, step)
         side = self._values(u, before)[place]
         for _ in range(HALVINGS):
             size *= 0.5
             there = self._values(u, before + (share + size) * (behind - before))
-            share += np.where(there[place] == side, size, 0.0)
+            share += np.where(_leaps(signals.code[step], there[place], side), 0.0, size)
         return before + share * (behind - before)
 
     def _values(self, u: int, read: np.ndarray, flipped: int = NONE) -> list[np.ndarray]:
@@ -451,25 +464,34 @@ class JumpHealth:
             else:
                 found = 1.0 * _OF_TWO[code](values[a], values[b])
             if step == flipped:
-                found = -found if code == Operation.SIGN else 1.0 - found
+                turned = found - np.copysign(2.0 * np.pi, found)
+                found = turned if code == Operation.ATAN2 else -found if code == Operation.SIGN else 1.0 - found
             values.append(found)
         return values
 
     @property
     def warnings(self) -> list[str]:
         """Sentences on expressions that jump."""
-        found = []
+        found: dict[tuple[str, int], str] = {}
         codes = getattr(self._signals, "code", ())
         for branching, largest, by_step in zip(self._problem.branchings, self._largest, self._jumps, strict=True):
             for step, every in by_step.items():
                 jumps = [jump for jump in every if abs(jump.size) > SLIGHT * largest]
                 if not jumps:
                     continue
-                what = "a sign" if codes[step] == Operation.SIGN else "a comparison"
                 often = f"{len(jumps)} times, first before" if len(jumps) > 1 else "before"
-                found.append(
-                    f"{branching.place}: the expression jumps where {what} changes, {often} t = {jumps[0].time:.6g} s, "
-                    f"by {jumps[0].size:.4g}: steps go across, and derivatives lack the jump; smooth it, as by step or "
-                    "tanh"
-                )
-        return found
+                when = f"{often} t = {jumps[0].time:.6g} s, by {jumps[0].size:.4g}"
+                key = branching.place, step
+                if branching.place.startswith("cables.") and codes[step] == Operation.ATAN2:
+                    key = branching.place, NONE  # once: a cable has many forces
+                    sentence = (
+                        f"the cable jumps by a turn about a pulley, {when} N: it leaves the side that it goes round, "
+                        "or wraps more than 315 degrees; derivatives lack the jump"
+                    )
+                else:
+                    sentence = (
+                        f"the expression jumps where {_CHANGES[codes[step]]}, {when}: steps go across, and derivatives "
+                        "lack the jump; smooth it, as by step or tanh"
+                    )
+                found.setdefault(key, f"{branching.place}: {sentence}")
+        return list(found.values())
