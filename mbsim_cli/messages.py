@@ -305,7 +305,7 @@ _family(
     ),
     (
         "MB503", "file would be overwritten",
-        r"exists|is a file that|is the model|is a part of|replace|is a folder|not a regular file|appeared|is there and",
+        r"exists|is a file that|is the (model|result|robot) itself|is a part of|replace|is a folder|not a regular file|appeared|is there and",
         "The output is a file that mbsim did not write, or that the command itself reads.",
         "Name another output with `-o`; `--force` overwrites a file of another kind.",
         "m.yaml is a file that the model reads; name another file with -o",

@@ -76,10 +76,11 @@ def _table(
     """Write histories of a result; return the number of rows, and the units of the columns by name."""
     from mbsim_cli.io.results import ResultFile
     from mbsim_cli.io.tables import TABLE, write_table
-    from mbsim_cli.io.target import check_target
+    from mbsim_cli.io.target import check_target, keep_apart
     from mbsim_cli.study.pictures.motion import table_of
 
     target = check_target(written, TABLE, force=force)
+    keep_apart(written, [source], "the result itself")
     content = ResultFile(source)
     columns = table_of(content, names, derivatives, poses)
     with signals.shield():
@@ -97,5 +98,5 @@ def _robot(
     from mbsim_cli.study.robots import robot_of
 
     robot = robot_of(source, overrides)
-    write_new(written, urdf_of(robot) if to == "urdf" else mjcf_of(robot), force)
+    write_new(written, urdf_of(robot) if to == "urdf" else mjcf_of(robot), force, source)
     return {"bodies": len(robot.bodies), "joints": len(robot.joints)}, robot.remarks

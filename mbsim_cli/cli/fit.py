@@ -8,6 +8,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import Terminal, emit, plain_table, print_warnings, show_table, tell
+from mbsim_cli.errors import MbsimError
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -67,12 +68,18 @@ def command(
     log = Path(f"{model.stem}-{name}.evaluations")
     found = fit(read, name, evaluations=evaluations, listener=listener, timing=timing, log=log, force=force)
     report = found.report
-    if output is not None:
-        report["output"] = str(found.save(output, force=force))
-    if save_model is not None:
-        report["saved_model"] = str(found.save_model(save_model, force=force))
-    if picture is not None:
-        report["picture"] = str(found.save_picture(picture, force=force))
+    try:
+        if output is not None:
+            report["output"] = str(found.save(output, force=force))
+        if picture is not None:
+            report["picture"] = str(found.save_picture(picture, force=force))
+        if save_model is not None:
+            report["saved_model"] = str(found.save_model(save_model, force=force))
+    except MbsimError as error:  # the search is over: its findings are shown all the same
+        error.fit = report["fit"]  # type: ignore[attr-defined]
+        if not json:
+            _print(report, quiet)
+        raise
     if json:
         emit(report)
     else:
@@ -81,11 +88,14 @@ def command(
 
 def _check(model: "Model", output: Path | None, save: Path | None, picture: Path | None, force: bool) -> None:
     """Raise before the search where its results could not be written."""
+    from mbsim_cli.study.recording import guard_of
+
+    guard = guard_of(model.file, force)
     if output is not None:
         from mbsim_cli.io.study_file import FIT_FILE
         from mbsim_cli.io.target import check_target
 
-        check_target(output, FIT_FILE, force=force)
+        check_target(output, FIT_FILE, **guard)
     if save is not None:
         from mbsim_cli.study.fitting.findings import check_place
 
@@ -96,7 +106,7 @@ def _check(model: "Model", output: Path | None, save: Path | None, picture: Path
 
         picture_kind(picture)
         require_matplotlib()
-        check_target(picture, PICTURE, force=force)
+        check_target(picture, PICTURE, **guard)
 
 
 def _print(report: dict[str, Any], quiet: bool) -> None:

@@ -45,7 +45,7 @@ def command(
         add_loops(robot, loops)
     target = output or Path(source.stem + ".yaml")
     find_meshes(robot, source, target)
-    write_new(target, text_of(robot, stops), force)
+    write_new(target, text_of(robot, stops), force, source, "robot")
     if json:
         found = {"bodies": len(robot.bodies), "joints": len(robot.joints), "remarks": robot.remarks}
         emit({"source": str(source), "output": str(target), **found})

@@ -100,12 +100,15 @@ def _installed(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def write_new(target: Path, text: str, force: bool) -> None:
-    """Write a model file; raises InputOutputError where one exists, unless ``force`` overwrites it."""
-    try:
-        with open(target, "w" if force else "x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise InputOutputError(EXISTS.format(target)) from None
-    except OSError as error:
-        raise InputOutputError(f"cannot write {target}: {error.strerror}") from None
+def write_new(target: Path, text: str, force: bool, made_of: Path | None = None, what: str = "model") -> None:
+    """Write a model file whole; raises InputOutputError where one exists, unless ``force`` overwrites it.
+
+    ``made_of`` is the model, or ``what`` else, that the text was made of, which nothing overwrites.
+    """
+    from mbsim_cli.io.target import MODEL, check_target, keep_apart, replaced
+
+    if target.exists() and not force:
+        raise InputOutputError(EXISTS.format(target))
+    keep_apart(target, filter(None, [made_of]), f"the {what} itself")
+    with replaced(check_target(target, MODEL, force=True), MODEL, force=force) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -120,11 +120,12 @@ def _code(sentence: str, exit_code: int) -> str:
 def failure(sentence: str, exit_code: int, error: BaseException | None = None) -> dict[str, Any]:
     """JSON object of a command that failed or was interrupted.
 
-    ``partial`` names its partial result, ``kept`` a complete result that could not be renamed to its target.
+    ``partial`` names its partial result, ``kept`` a complete result that could not be renamed to its target; ``fit``
+    holds the findings of a fit that could not be saved.
     """
     issues = [issue.as_dict() for issue in error.issues] if isinstance(error, ModelError) else []
     report = {"status": "failed", "exit_code": exit_code, "message": sentence, "errors": issues}
     if not issues and (code := _code(sentence, exit_code)):
         report["code"] = code
-    left = {name: getattr(error, name, None) for name in ("partial", "kept")}
+    left = {name: getattr(error, name, None) for name in ("partial", "kept", "fit")}
     return report | {name: path for name, path in left.items() if path}

@@ -7,7 +7,7 @@ import os
 import platform
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import count
@@ -304,6 +304,7 @@ RESULT = FileKind("an mbsim result", "result.h5", is_result)
 PICTURE = FileKind("a picture", "picture.png", is_picture)
 COLLECTION = FileKind("a collection of meshes", "motion.pvd", is_vtk)
 PAGE = FileKind("a page", "report.html", is_page)
+MODEL = FileKind("a model file", "model.yaml", lambda path: False)  # which only --force replaces
 SCHEMA = FileKind("a schema of model files", "model.schema.json", _is_schema)
 
 
@@ -318,10 +319,8 @@ def check_target(path: Path, kind: FileKind = RESULT, *, force: bool, protected:
     if not target.is_file():
         noun = kind.what.partition(" ")[2]
         raise InputOutputError(f"{path} is not a regular file, so no {noun} can take its place")
-    if _is_one_of(target, protected[:1]):
-        raise InputOutputError(f"{path} is the model itself; {elsewhere()}")
-    if _is_one_of(target, protected):
-        raise InputOutputError(f"{path} is a file that the model reads; {elsewhere()}")
+    keep_apart(path, protected[:1], "the model itself")
+    keep_apart(path, protected, "a file that the model reads")
     if not force and not kind.is_own(target):
         raise InputOutputError(f"{path} exists and is not {kind.what}; {flag('force')} overwrites it")
     return target
@@ -338,7 +337,13 @@ def may_replace(path: Path, *, kind: FileKind = RESULT, force: bool = False, pro
         return False
 
 
-def _is_one_of(target: Path, others: tuple[Path, ...]) -> bool:
+def keep_apart(path: Path, read: Iterable[Path], what: str) -> None:
+    """Raise InputOutputError where a file to write is one of those that are read; ``what`` it is, for the sentence."""
+    if path.exists() and _is_one_of(path, read):
+        raise InputOutputError(f"{path} is {what}; {elsewhere()}")
+
+
+def _is_one_of(target: Path, others: Iterable[Path]) -> bool:
     return any(target.samefile(other) for other in others if other.exists())
 
 

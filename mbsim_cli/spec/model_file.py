@@ -277,8 +277,16 @@ class ModelFile(Sections):
     def tables(self) -> list[FilePath]:
         """Files of numbers that laws, roads, motions, fields and bodies that deform name, those that exist."""
         names = ("laws", "roads", "forces", "constraints", "fields", "analysis")
-        sections: dict[str, Any] = {name: getattr(self, name) for name in names}
-        sections["bodies"] = {name: {"flexible": body.flexible} for name, body in self.bodies.items()}
+        bodies = {name: {"flexible": body.flexible} for name, body in self.bodies.items()}
+        return self._files_in({name: getattr(self, name) for name in names} | {"bodies": bodies})
+
+    @property
+    def files(self) -> list[FilePath]:
+        """All files that the model names and that exist: tables, measurements, cases of studies, meshes to draw."""
+        names = ("measurements", "study", "bodies")
+        return [*self.tables, *self._files_in({name: getattr(self, name) for name in names})]
+
+    def _files_in(self, sections: Mapping[str, Any]) -> list[FilePath]:
         named = (found for found in references(sections) if found.kind == "file")
         files = dict.fromkeys(self.source.file_at(found.path, found.name) for found in named)
         return [file for file in files if file.is_file()]

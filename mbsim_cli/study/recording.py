@@ -85,7 +85,7 @@ def plan_for_file(
 
 def guard_of(model_file: ModelFile, force: bool) -> dict[str, Any]:
     """Keyword arguments of ``check_target`` and ``ResultWriter`` that protect the model's own files."""
-    return {"force": force, "protected": (*map(Path, model_file.source.texts), *model_file.tables)}
+    return {"force": force, "protected": (*map(Path, model_file.source.texts), *model_file.files)}
 
 
 def recorded(

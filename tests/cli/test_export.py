@@ -239,6 +239,20 @@ def test_names_and_files_that_stand_there(mbsim, fivebar, tmp_path):
     assert mbsim("export", fivebar, "r2", "--to", "csv", "--force").code == 0
 
 
+def test_nothing_overwrites_what_is_read(mbsim, fivebar, tmp_path):
+    """Neither the result of a table, nor the model of a robot, nor the robot of a model."""
+    assert mbsim("init", "pendulum").code == 0 and mbsim("export", "pendulum.yaml", "--to", "urdf").code == 0
+    for command, source in (
+        (("export", fivebar, "r2", "--to", "csv"), fivebar),
+        (("export", "pendulum.yaml", "--to", "mjcf"), "pendulum.yaml"),
+        (("import", "pendulum.urdf"), "pendulum.urdf"),
+    ):
+        before = (tmp_path / source).read_bytes()
+        done = mbsim(*command, "-o", source, "--force")
+        assert done.code == 5 and "itself; name another" in done.err, done
+        assert (tmp_path / source).read_bytes() == before
+
+
 def test_joints_with_friction_are_exported_as_what_they_are(mbsim, tmp_path):
     """Constraints that hold their points in a run, for the loads that friction reads, are nothing of a robot."""
     (tmp_path / "slider.yaml").write_text(SLIDER)

@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +48,32 @@ def test_what_is_asked_wrongly(mbsim, sledge):
     ):
         outcome = mbsim("fit", sledge, *arguments)
         assert outcome.code == code and sentence in outcome.err, outcome.err
+    assert not list(Path().glob("*.evaluations"))
+
+
+def test_nothing_overwrites_the_files_of_the_model(mbsim, sledge):
+    files = {path: path.read_bytes() for path in sledge.parent.iterdir()}
+    readings = sledge.parent / "sledge_run1.csv"
+    over = sledge.parent / "over.yaml"
+    over.write_text("mbsim: 1\ninclude: [sledge.yaml]\n")
+    for command in (
+        ("fit", sledge, "all", "-o", readings),
+        ("run", sledge, "-o", readings),
+        ("fit", over, "all", "--save-model", sledge),
+    ):
+        done = mbsim(*command, "--force")
+        assert done.code == 5 and f"{command[-1]} is a file that the model reads" in done.err, done
+    assert files == {path: path.read_bytes() for path in files}
+
+
+def test_estimates_that_cannot_be_saved_are_shown(mbsim, sledge):
+    """Where the saved model would be invalid, as where another search would begin outside of its range."""
+    text = sledge.read_text().replace(
+        "fit:", "fit:\n  other: {measurements: [slow], parameters: {m: {from: 1, to: 1.6}}}"
+    )
+    sledge.write_text(text)
+    done = mbsim("fit", sledge, "all", "--save-model", sledge.parent / "new.yaml")
+    assert done.code == 2 and "cannot be saved" in done.err and "│ m         │ 1.5   │ 2.00" in done.out
+    done = mbsim("fit", sledge, "all", "--save-model", sledge.parent / "new.yaml", "--json")
+    assert done.code == 2 and done.json["fit"]["parameters"]["m"]["value"] == pytest.approx(2.0, rel=0.01)
+    assert not (sledge.parent / "new.yaml").exists()

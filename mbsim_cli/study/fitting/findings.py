@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, flag
-from mbsim_cli.io.target import replaced
+from mbsim_cli.io.target import keep_apart, replaced
 from mbsim_cli.spec.loader import load
 from mbsim_cli.spec.parameters import with_numbers
 from mbsim_cli.spec.reading.source import is_key
@@ -147,6 +147,7 @@ def check_place(model: "Model", path: Path, *, force: bool) -> None:
     if path.is_dir() or not path.resolve().parent.is_dir():
         raise InputOutputError(f"cannot write {path}: it is a folder, or there is no folder that it could stand in")
     file = model.file
+    keep_apart(path, [*map(Path, [*file.source.texts][1:]), *file.files], "a file that the model reads")
     others = len(file.source.texts) > 1 or file.tables or file.measurements or file.study
     if others and path.resolve().parent != model.path.resolve().parent:
         message = f"{model.path} names other files relative to its folder"

@@ -22,6 +22,7 @@ from mbsim_cli.study.listener import Interrupted, Listener, PollOnly
 from mbsim_cli.study.optimizing.design import Variables, variables_of
 from mbsim_cli.study.optimizing.log import Kind, Log, identity_of, key
 from mbsim_cli.study.plan import Timing
+from mbsim_cli.study.recording import guard_of
 
 if TYPE_CHECKING:
     from mbsim_cli.study.model import Model
@@ -111,7 +112,7 @@ class Fit:
         """
         from mbsim_cli.io.study_file import FIT_FILE, write_fit
 
-        target = check_target(Path(path), FIT_FILE, force=force)
+        target = check_target(Path(path), FIT_FILE, **guard_of(self.model.file, force))
         readings = [
             {"name": name, "held_out": held_out, "sensor": s.sensor, "unit": s.unit}
             | {"sigma": s.sigma, "sigma_estimated": s.sigma_estimated}
@@ -127,7 +128,7 @@ class Fit:
 
         Raises UsageError and InputOutputError.
         """
-        kind, target = picture_kind(Path(path)), check_target(Path(path), PICTURE, force=force)
+        kind, target = picture_kind(Path(path)), check_target(Path(path), PICTURE, **guard_of(self.model.file, force))
         require_matplotlib()
         from mbsim_cli.report.sheet import save_fit
 

@@ -67,6 +67,7 @@ class Log:
         self._path, self._analyse, self._listener = path, analyse, listener
         self._kind = kind = kind or DESIGNS
         self._known = self._read(kind.head + identity, force)
+        self._is_empty = len(self._known) < 2  # beside what the analyses depend on
         self._file: Appender | None = Appender(path, f"another process {kind.does}: it writes to {path}")
         if not self._known:
             self._append(kind.head + identity)
@@ -75,7 +76,7 @@ class Log:
         """Objectives with derivatives at values (v,), known or computed and kept; raises what ``analyse`` does."""
         if (known := self._known.get(key(values))) is not None and (found := self._kind.decode(known, len(values))):
             return found
-        results = self._analyse(values)
+        results, self._is_empty = self._analyse(values), False
         self._append(self._kind.encode(values, results))
         return results
 
@@ -109,11 +110,13 @@ class Log:
             self.close()
 
     def close(self) -> None:
-        """Write no more."""
+        """Write no more; a log without an analysis is removed."""
         if self._file is not None:
             file, self._file = self._file, None
             with suppress(InputOutputError):
                 file.close()
+            if self._is_empty:
+                self._path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         """The search has come to its end, and its result is complete."""

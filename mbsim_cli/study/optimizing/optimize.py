@@ -306,7 +306,10 @@ def optimize(
         report["optimization"]["starts"] = starts
     if model and save_model:
         found, _ = task.variables.parts(designs.best.values)
-        report["saved_model"] = str(save(model, found, save_model, force=force))
+        try:
+            report["saved_model"] = str(save(model, found, save_model, force=force))
+        except UsageError as error:
+            raise UsageError(f"{error}; the best design is kept in {output}") from error
     _require_complete(designs, stop, output, listener)
     return report
 
