@@ -156,7 +156,7 @@ _family(
         "a tab stands in the indentation; indent by blanks",
     ),
     (
-        "MB120", "impossible mass or inertia", r"mass|inertia|moment|armature is|density|no shape to deform",
+        "MB120", "impossible mass or inertia", r"mass|inertia|moment|density|no shape to deform",
         "A mass or inertia cannot belong to a body, or something that moves has none.",
         "State masses in kg and inertias in kg m^2 about the centre of mass, or give the body a shape.",
         "the inertia violates the triangle inequalities; no principal moment may exceed the sum of the other two",

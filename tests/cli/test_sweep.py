@@ -98,7 +98,7 @@ def test_failures_are_rows_with_commands(mbsim, model, tmp_path):
     report = mbsim("sweep", model, "odd", "-o", "st", "--json").json
     assert report["failed"] == {"model invalid": 1, "analysis failed": 1} and report["done"] == 2
     first, second = report["failures"]
-    assert "the mass is negative" in first["reason"] and first["status"] == 3
+    assert "mass: must not be negative" in first["reason"] and first["status"] == 3
     assert first["command"] == f"mbsim run {model} -p L=-1.0 -p k=2.0 --sensitivity ddm"
     for failure in (first, second):
         assert mbsim(*failure["command"].split()[1:]).code == failure["status"]

@@ -74,7 +74,7 @@ def test_derivations_agree(tmp_path, formulation):
 
 def test_what_cannot_have_one(tmp_path):
     path = written(tmp_path / "a.yaml", armature="armature: -1,", formulation="ali3p-natural")
-    with pytest.raises(ModelError, match="armature is negative"):
+    with pytest.raises(ModelError, match="armature: must not be negative"):
         mbsim.load(path).run()
     path = written(tmp_path / "a.yaml", armature="armature: J,", formulation="ali3p-natural")
     with pytest.raises(ModelError, match="natural coordinates have no armatures"):

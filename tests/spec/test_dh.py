@@ -63,7 +63,7 @@ CASES = [
     ("{displacement:", "{angle:", "11:54: dh.arm.rows.slide.initial: 'angle' does not fit a row that is prismatic"),
     ("variable: d,", "variable: q,", "11:25: dh.arm.rows.slide.variable: must be 'theta', 'd' or 'none', not 'q'"),
     ("sign: -1", "sign: 2", "11:34: dh.arm.rows.slide.sign: must be 1 or -1, not 2"),
-    ("m: 2}", "m: -2}", "10:49: dh.arm.rows.turn.link.mass: the mass is negative: -2 kg"),
+    ("m: 2}", "m: -2}", "10:49: dh.arm.rows.turn.link.mass: must not be negative, is -2"),
     (
         "length: L, mass: 1",
         "length: -L, mass: 1",

@@ -128,9 +128,9 @@ def check(review: Review) -> None:
     """Report negative masses and sizes, incomplete shapes and impossible inertias."""
     for name, body in review.model.bodies.items():
         path, shape = ("bodies", name), body.shape
-        _mass(review, path, body.mass)
+        review.not_negative((*path, "mass"), body.mass)
         if shape is not None:
-            _mass(review, (*path, "shape"), shape.mass)
+            review.not_negative((*path, "shape", "mass"), shape.mass)
             for key in ("length", "radius"):
                 review.positive((*path, "shape", key), getattr(shape, key, None))
             for index, number in enumerate(getattr(shape, "size", [])):
@@ -147,15 +147,7 @@ def check(review: Review) -> None:
         if review.intact("bodies", name):
             _complete(review, path, body)
     for name, joint in review.model.joints.items():
-        value = review.value(getattr(joint, "armature", None))
-        if value is not None and value < 0:
-            review.report(("joints", name, "armature"), f"the armature is negative: {value:g}")
-
-
-def _mass(review: Review, path: Path, number: Number | None) -> None:
-    mass = review.value(number)
-    if mass is not None and mass < 0:
-        review.report((*path, "mass"), f"the mass is negative: {mass:g} kg")
+        review.not_negative(("joints", name, "armature"), getattr(joint, "armature", None))
 
 
 def _complete(review: Review, path: Path, body: Body) -> None:
