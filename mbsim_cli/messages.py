@@ -87,7 +87,7 @@ _family(
         "MB106", "number out of range",
         r"must (be|lie) (greater|less|above|at least|at most|between)|must not be (negative|zero|less)|lies outside"
         r"|is negative|outside of|goes from|ends at|is not above|longer than th|shorter than|must increase|law is not continuous|increasing order"
-        r"|lower bound is greater|(?<!there )are more than|^end must lie|must (not )?\{\}, is|must differ|argument of a table increases|too large|entries are made"
+        r"|lower bound is greater|(?<!there )(is|are) more than|is less than|is not after|reaches beyond|^end must lie|must (not )?\{\}, is|must differ|argument of a table increases|too large|entries are made"
         r"|must (be )?\w+( \w+)*, is ",
         "The number is beyond what the key takes, or beyond a limit that the file itself states.",
         "Check its sign, its unit and its power of ten; numbers are in SI units, angles in radians unless `deg` is written.",
@@ -105,7 +105,7 @@ _family(
     (
         "MB108", "unknown name",
         r"^unknown |^no body |there is no |^joint \{?\S* has no coordinate|has no part|has no column|has no field|is no node|is no element"
-        r"|is an angle$|is not an angle$|is no (body|coupling|table|\{\})|is not a (body|table)|is a joint, not|not on body|is not on|no gradient is taken"
+        r"|is an angle$|is not an? (angle|displacement)$|is no (body|coupling|table|\{\})|is not a (body|table)|is a joint, not|not on body|is not on|no gradient is taken"
         r"|but of type|does not stand in|is not stored|is rigid$|name (a|the|it|parameters)|shows |one of:",
         "The file refers to something by a name that it does not define, or that is of another kind.",
         "Correct the spelling, or define it; names of points of bodies are written `body.point`.",

@@ -134,6 +134,7 @@ def _expand_sweep(review: Review) -> None:
         rate = formula("(b - a)/T", {"a": given.from_, "b": given.to, "T": analysis.lasts})
         law = {"type": "polynomial", "coefficients": [given.from_, rate]}
         model.note_made("constraints", name, path)
+        model.source.stands_at["constraints", name, "coordinate"] = path
         model.constraints[name] = Motion.model_validate({"type": "motion", "coordinate": coordinate, "law": law})
 
 

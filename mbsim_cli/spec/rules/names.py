@@ -217,8 +217,12 @@ class References:
         else:
             both: list[str] = holder.bodies  # type: ignore[attr-defined]
             bodies = [both[path[-1]]] if isinstance(path[-1], int) else list(dict.fromkeys(both))
+        look_up, known = (self.point, self.points) if found.kind == "own point" else (self.vector, self.vectors)
+        before = len(self.review.issues)
         for body in bodies:
-            (self.point if found.kind == "own point" else self.vector)(path, body, found.name)
+            look_up(path, body, found.name)
+            if len(self.review.issues) > before and found.name not in known:
+                return  # on no body, and reported
 
     def _of_mesh(self, found: Reference) -> None:
         """Check a set, a node or a load of a flexible body."""

@@ -156,14 +156,13 @@ def check_constraints(review: Review) -> None:
             if value is not None and value <= 0:
                 hint = "a spherical joint keeps two points together" if value == 0 else None
                 review.report(("constraints", name, "distance"), f"must be greater than zero, is {value:g}", hint)
-        elif isinstance(constraint, COUPLINGS):
-            values = [review.value(number) for number in constraint.factors.values()]
-            if not any(value is None or value for value in values):
-                review.report(("constraints", name, "terms"), "all factors are zero, so that it holds nothing")
-            if not isinstance(constraint, Coupling):
-                _ratio(review, ("constraints", name), constraint)
-            elif constraint.of is not None and constraint.of == constraint.by:
+        elif isinstance(constraint, Gear | Rack | Screw):
+            _ratio(review, ("constraints", name), constraint)
+        elif isinstance(constraint, Coupling):
+            if constraint.of is not None and constraint.of == constraint.by:
                 review.report(("constraints", name, "by"), f"{constraint.by!r} cannot follow itself")
+            if all(review.value(number) == 0.0 for number in constraint.factors.values()):
+                review.report(("constraints", name, "terms"), "all factors are zero, so that it holds nothing")
 
 
 def _ratio(review: Review, path: Path, constraint: Gear | Rack | Screw) -> None:
