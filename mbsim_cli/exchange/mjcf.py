@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, counted
 from mbsim_cli.exchange.robot import (
     GROUND,
     INERTIA,
@@ -63,6 +63,7 @@ class _Reader:
         gravity = np.zeros(3) if self._is_off("GRAVITY") else np.array(model.opt.gravity)
         self.robot = Robot(name or path.stem, path.name, gravity)
         self._start = np.array(model.key_qpos[0] if model.nkey else model.qpos0)
+        self._rates = np.array(model.key_qvel[0] if model.nkey else np.zeros(model.nv))
         self._bodies, self._joints = Names(), Names()
         self._body_names = [GROUND] + [
             self._bodies.add(self._named("BODY", number) or f"body{number}") for number in range(1, model.nbody)
@@ -120,9 +121,11 @@ class _Reader:
         if kind == FREE:  # its coordinates are the pose in the world
             start = self._start[qpos : qpos + 7]
             made = Joint(name, "floating", bodies, np.array([start[:3], np.zeros(3)]), rotation_of(start[3:]))
+            made.rates = np.concatenate([self._rates[dof : dof + 3], made.turn @ self._rates[dof + 3 : dof + 6]])
         elif kind == BALL:
             turn = pose @ rotation_of(self._start[qpos : qpos + 4])
             made = Joint(name, "spherical", bodies, np.array([place + pose @ anchor, anchor]), turn)
+            made.rates = turn @ self._rates[dof : dof + 3]
         else:
             made = Joint(
                 name,
@@ -134,6 +137,7 @@ class _Reader:
             )
             zero = float(model.qpos0[qpos])
             made.start = float(self._start[qpos]) - zero
+            made.rates = self._rates[dof : dof + 1]
             if model.jnt_limited[at]:
                 made.limits = (float(model.jnt_range[at, 0]) - zero, float(model.jnt_range[at, 1]) - zero)
             made.armature = float(model.dof_armature[dof])
@@ -204,6 +208,10 @@ class _Reader:
             motor.gain = float(model.actuator_gainprm[number, 0])
             motor.zero = float(model.qpos0[model.jnt_qposadr[at]])
             motor.command = float(model.key_ctrl[0, number]) if model.nkey else 0.0
+            if model.actuator_ctrllimited[number] and not self._is_off("CLAMPCTRL"):
+                low, high = map(float, model.actuator_ctrlrange[number])
+                motor.range = (low, high)
+                motor.command = min(max(motor.command, low), high)
             if model.actuator_forcelimited[number]:
                 low, high = map(float, model.actuator_forcerange[number])
                 motor.limits = (low, high)
@@ -241,13 +249,16 @@ class _Reader:
             )
             if names := ", ".join(having):
                 remarks.append(f"not taken over: {what} of {names}")
+        if names := ", ".join(joint.name for at, joint in self._by_joint.items() if model.jnt_actfrclimited[at]):
+            remarks.append(f"not taken over: limits of the force of all actuators (actuatorfrcrange) of {names}")
         if np.any(model.body_gravcomp):
             remarks.append("not taken over: compensation of gravity (gravcomp)")
         if model.opt.density or model.opt.viscosity:
             remarks.append("not taken over: forces of the medium (density, viscosity)")
-        for number, what in ((model.ngeom, "shapes (their masses count) and contacts"), (model.ntendon, "tendons")):
-            if number:
-                remarks.append(f"not taken over: {number} {what}")
+        if model.ngeom:
+            remarks.append(f"not taken over: {counted(model.ngeom, 'shape')} (masses count) and contacts")
+        if model.ntendon:
+            remarks.append(f"not taken over: {counted(model.ntendon, 'tendon')}")
 
 
 # Writing: nested bodies in the pose of zero coordinates; the initial state is a keyframe.
@@ -262,6 +273,7 @@ def mjcf_of(robot: Robot) -> str:
     SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
     SubElement(root, "option", gravity=words(robot.gravity))
     start: list[float] = []
+    rates: list[float] = []
     bodies = {body.name: body for body in robot.bodies}
     carried: dict[str, list[Joint]] = {}  # joints to children, by parent body
     for joint in robot.joints:
@@ -272,7 +284,7 @@ def mjcf_of(robot: Robot) -> str:
     while pending:  # depth first, as the format numbers coordinates
         joint, parent = pending.pop()
         chain = _chain(joint, bodies, carried)
-        inner = _write_body(parent, chain, bodies[chain[-1].bodies[1]], start)
+        inner = _write_body(parent, chain, bodies[chain[-1].bodies[1]], start, rates)
         pending += [(below, inner) for below in reversed(carried.get(chain[-1].bodies[1], []))]
     _add_equalities(root, robot)
     if refused := [body.name for body in robot.bodies if body.mass and np.linalg.eigvalsh(body.inertia)[0] <= 0.0]:
@@ -282,7 +294,8 @@ def mjcf_of(robot: Robot) -> str:
         for motor in robot.motors:
             SubElement(actuators, "motor", name=motor.name, joint=motor.joint, gear=digits(motor.gear))
     if start:
-        SubElement(SubElement(root, "keyframe"), "key", name="start", qpos=words(start))
+        velocity = {"qvel": words(rates)} if any(rates) else {}
+        SubElement(SubElement(root, "keyframe"), "key", {"name": "start", "qpos": words(start)} | velocity)
     return laid_out(root, robot)
 
 
@@ -298,8 +311,8 @@ def _chain(joint: Joint, bodies: dict[str, Body], carried: dict[str, list[Joint]
     return chain
 
 
-def _write_body(parent: Element, chain: list[Joint], body: Body, start: list[float]) -> Element:
-    """Add a body with its joints, the outer first; their initial coordinates are appended."""
+def _write_body(parent: Element, chain: list[Joint], body: Body, start: list[float], rates: list[float]) -> Element:
+    """Add a body with its joints, the outer first; their initial coordinates and velocities are appended."""
     place, turn = np.zeros(3), np.eye(3)  # of the body at zero coordinates
     for joint in chain:
         place = place + turn @ (joint.places[0] - joint.turn @ joint.places[1])
@@ -311,6 +324,7 @@ def _write_body(parent: Element, chain: list[Joint], body: Body, start: list[flo
     if chain[0].kind == "floating":
         SubElement(made, "freejoint", name=chain[0].name)
         start += [*place, *quaternion_of(turn)]
+        rates += [0.0] * 6
     anchors, turns = [chain[-1].places[1]], [np.eye(3)]  # from the innermost outwards; turns: the body in the joint's
     for outer, inner in zip(chain[-2::-1], chain[:0:-1], strict=True):
         turns.append(inner.turn @ turns[-1])
@@ -319,6 +333,7 @@ def _write_body(parent: Element, chain: list[Joint], body: Body, start: list[flo
         if joint.kind in _JOINTS:
             _write_joint(made, joint, anchor, from_body.T @ joint.axis)
             start += [joint.start] if joint.coordinate else [1.0, 0.0, 0.0, 0.0]
+            rates += list(joint.rates) if joint.coordinate else [0.0] * 3
     return made
 
 

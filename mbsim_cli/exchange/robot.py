@@ -15,6 +15,12 @@ GROUND = "ground"
 INERTIA = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 _AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 _COORDINATES = {"revolute": "angle", "prismatic": "displacement"}
+_RATES = {  # keys of initial velocities
+    "revolute": ("angular_velocity",),
+    "prismatic": ("velocity",),
+    "spherical": ("angular_velocity",),
+    "floating": ("velocity", "angular_velocity"),
+}
 _STOP_WAY = {"revolute": (1e4, 1e-2), "prismatic": (1e5, 1e-3)}  # stiffness and onset of stops, missing in files
 
 
@@ -54,6 +60,7 @@ class Joint:
     stiffness: float = 0.0
     natural: float = 0.0  # coordinate where the spring is at rest
     start: float = 0.0
+    rates: np.ndarray = field(default_factory=lambda: np.zeros(1))  # at the start, in the order and axes of model files
     closes: bool = False  # whether it closes a loop
 
     @property
@@ -87,6 +94,7 @@ class Motor:
     zero: float = 0.0
     limits: tuple[float, float] | None = None
     command: float = 0.0  # at the start
+    range: tuple[float, float] | None = None  # of the command
 
     def value(self, coordinate: str) -> str:
         """The force as an expression of the model file."""
@@ -364,6 +372,7 @@ def _mass(body: Body, visuals: list[Visual]) -> str:
 
 def _joint(joint: Joint) -> str:
     entries = {"type": joint.kind, "bodies": f"[{', '.join(joint.bodies)}]", "point": joint.name}
+    initial: dict[str, str] = {}
     if joint.kind not in ("spherical", "floating"):
         if _needs(joint, "axis"):
             entries["axis"] = f"{joint.name}_axis"
@@ -373,7 +382,7 @@ def _joint(joint: Joint) -> str:
             entries["reference"] = f"{joint.name}_zero"
     elif not np.array_equal(joint.turn, np.eye(3)) and not joint.closes:
         w, *v = quaternion_of(joint.turn)
-        entries["initial"] = f"{{orientation: {{euler_parameters: {_vector(np.array([w, *v]))}}}}}"
+        initial["orientation"] = f"{{euler_parameters: {_vector(np.array([w, *v]))}}}"
     if joint.armature:
         entries["armature"] = digits(joint.armature)
     if joint.loss:
@@ -381,7 +390,15 @@ def _joint(joint: Joint) -> str:
     if joint.closes:
         entries["cut"] = "true"
     if joint.start and joint.coordinate:
-        entries["initial"] = f"{{{_COORDINATES[joint.kind]}: {digits(joint.start)}}}"
+        initial[_COORDINATES[joint.kind]] = digits(joint.start)
+    if joint.rates.any():
+        parts = np.split(joint.rates, len(_RATES[joint.kind]))
+        initial |= {
+            name: digits(part[0]) if joint.coordinate else _vector(part)
+            for name, part in zip(_RATES[joint.kind], parts, strict=True)
+        }
+    if initial:
+        entries["initial"] = _mapping(initial)
     return _mapping(entries)
 
 
@@ -445,7 +462,8 @@ def _forces(robot: Robot, stops: bool) -> Iterator[str]:
     if robot.motors:
         yield "parameters:                 # commands of the motors"
         for motor in robot.motors:
-            yield f"  {motor.name}_command: {{value: {digits(motor.command)}}}"
+            bounds = {} if motor.range is None else {"bounds": _vector(np.array(motor.range))}
+            yield f"  {motor.name}_command: {_mapping({'value': digits(motor.command)} | bounds)}"
         yield ""
 
 

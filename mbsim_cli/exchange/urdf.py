@@ -181,6 +181,7 @@ def _remark(robot: Robot) -> None:
         ("springs", [joint.name for joint in robot.joints if joint.stiffness]),
         ("armatures", [joint.name for joint in robot.joints if joint.armature]),
         ("initial positions", [joint.name for joint in robot.joints if joint.start]),
+        ("initial velocities", [joint.name for joint in robot.joints if joint.rates.any()]),
         ("motors", [motor.name for motor in robot.motors]),
         ("couplings of other than two joints", [c.name for c in robot.couplings if len(c.terms) != 2]),
     ):

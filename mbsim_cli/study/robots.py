@@ -39,8 +39,10 @@ def robot_of(path: Path, overrides: Mapping[str, str]) -> Robot:
     numbers = system.geometry.numbers
     gravity = np.array(numbers.vector(file.gravity), dtype=float)
     robot = Robot(file.name or path.stem, path.name, gravity)
-    names = assembled.equations.problem.names.coordinates
-    start = dict(zip(names, assembled.closing.z.tolist(), strict=True))
+    names, n = assembled.equations.problem.names.coordinates, len(assembled.closing.z)
+    first = assembled.equations.problem.model.tree.initial[0] + n
+    rates = assembled.problem.theta[first : first + n]
+    start = dict(zip(names, zip(assembled.closing.z.tolist(), rates.tolist(), strict=True), strict=True))
     tree = _Tree(system, robot, start)
     tree.add()
     _Forces(file, numbers, robot, tree).add()
@@ -50,7 +52,7 @@ def robot_of(path: Path, overrides: Mapping[str, str]) -> Robot:
 class _Tree:
     """Adds bodies and joints: those of the spanning tree, then those that close its loops."""
 
-    def __init__(self, system: System, robot: Robot, start: Mapping[str, float]):
+    def __init__(self, system: System, robot: Robot, start: Mapping[str, tuple[float, float]]):
         self._system, self._robot, self._start = system, robot, start
         self.joints: dict[str, Joint] = {}  # by the coordinate of the model
         self.friction: dict[str, bool] = {}  # by force: whether its joint states it
@@ -83,8 +85,10 @@ class _Tree:
             made = Joint(name, spec.type, (before, body), places, turn)
             if spec.type == "floating":
                 self._pose(made, name, columns, R_P, R_C)
-            elif spec.type == "spherical" and self._at(name, columns[0]) != 1.0:
+            elif spec.type == "spherical" and self._at(name, columns[0])[0] != 1.0:
                 self._robot.remarks.append(f"not stated: the initial orientation of {name}")
+            if any(self._at(name, column)[1] for column in columns):
+                self._robot.remarks.append(f"not stated: the initial velocity of {name}")
             self._robot.joints.append(made)
             return
         axes_C = np.array(R_C, dtype=float)
@@ -98,7 +102,8 @@ class _Tree:
             own = np.array([places[0] if number == 0 else np.zeros(3), places[1] if last else np.zeros(3)])
             made = Joint(called, kind, (before, after), own, turn if number == 0 else np.eye(3), axis)
             made.axis = made.axis * column.sign
-            made.start = self._at(name, column) * column.sign
+            start, rate = self._at(name, column)
+            made.start, made.rates = start * column.sign, np.array([rate * column.sign])
             stated = getattr(spec, "armature", None)
             made.armature = 0.0 if stated is None else float(self._system.geometry.numbers(stated))
             self._add_friction(made, name, column.coordinate, getattr(spec, "friction", None))
@@ -121,15 +126,15 @@ class _Tree:
         if friction.breakaway is not None:
             self._robot.remarks.append(f"not stated: the breakaway friction of {made.name}")
 
-    def _at(self, joint: str, column: TreeColumn) -> float:
-        """Initial value of what a column of the tree holds."""
+    def _at(self, joint: str, column: TreeColumn) -> tuple[float, float]:
+        """Initial value and rate of what a column of the tree holds."""
         return self._start[("-" if column.sign < 0 else "") + f"{joint}.{column.coordinate}"]
 
     def _pose(self, made: Joint, name: str, columns: Sequence[TreeColumn], R_P: Any, R_C: Any) -> None:
         """Put a floating body where it begins: the formats know its pose, not its coordinates."""
         from mbsim_cli.exchange.robot import rotation_of
 
-        values = [self._at(name, column) for column in columns]
+        values = [self._at(name, column)[0] for column in columns]
         shift = np.array([v for v, c in zip(values, columns, strict=True) if c.kind in TRANSLATIONS])
         euler = np.array([v for v, c in zip(values, columns, strict=True) if c.kind not in TRANSLATIONS])
         first, second = np.array(R_P, dtype=float), np.array(R_C, dtype=float)

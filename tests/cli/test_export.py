@@ -239,6 +239,24 @@ def test_names_and_files_that_stand_there(mbsim, fivebar, tmp_path):
     assert mbsim("export", fivebar, "r2", "--to", "csv", "--force").code == 0
 
 
+def test_initial_velocities_come_back(mbsim, tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "v.yaml").write_text("""\
+mbsim: 1
+bodies:
+  a: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}
+  b: {mass: 1, center_of_mass: [0.3, 0, 0], inertia: {xx: 1, yy: 1, zz: 1}}
+joints:
+  s: {type: prismatic, bodies: [ground, a], point: origin, axis: x, initial: {displacement: 0.2, velocity: 1.5}}
+  r: {type: revolute, bodies: [b, a], point: origin, axis: z, initial: {angle: 0.2, angular_velocity: 2}}
+analysis: {type: forward_dynamics, step: 1e-3, duration: 0.1}
+""")
+    assert mbsim("export", "v.yaml", "--to", "mjcf").code == 0
+    found = {joint.name: (joint.start, *joint.rates) for joint in read(tmp_path / "v.xml").joints}
+    assert found == {"s": (0.2, 1.5), "r": (0.2, 2.0)}
+    assert "not stated: initial velocities (s, r)" in mbsim("export", "v.yaml", "--to", "urdf").err
+
+
 def test_nothing_overwrites_what_is_read(mbsim, fivebar, tmp_path):
     """Neither the result of a table, nor the model of a robot, nor the robot of a model."""
     assert mbsim("init", "pendulum").code == 0 and mbsim("export", "pendulum.yaml", "--to", "urdf").code == 0

@@ -174,6 +174,37 @@ def test_mjcf_accelerates_as_mujoco_does(tmp_path):
     assert flight == pytest.approx([0.3, -0.2, -9.81], rel=1e-12)
 
 
+FLIGHT = """<mujoco><compiler angle="radian"/><worldbody>
+ <body pos="1 0 2"><freejoint name="fly"/><geom type="box" size="0.05 0.04 0.2" pos="0.1 0 0.2"/>
+  <body pos="0.1 0 0.2" euler="0.2 0.3 0.4"><joint name="b" type="ball"/><geom size="0.05" pos="0.1 0 0"/>
+   <body name="a" pos="0 0.1 0.2" euler="0.5 0 0.4"><joint name="j" axis="0 1 1" actuatorfrcrange="-1 1"/>
+    <geom type="box" size="0.05 0.04 0.2" pos="0 0 0.2"/><site name="tip" pos="0 0 0.4"/></body></body></body>
+</worldbody><actuator><motor joint="j" name="m" ctrlrange="-1 1"/></actuator>
+<keyframe><key qpos="0.3 0.1 0.2 0.9 0.1 0.2 0.37 0.8 0.1 -0.2 0.5 0.3"
+ qvel="1 2 3 4 5 6 -7 8 9 2" ctrl="5"/></keyframe>
+</mujoco>"""
+
+
+def test_velocities_of_a_keyframe_are_those_of_mujoco(mbsim, tmp_path):
+    """Also its commands, which MuJoCo keeps within their ranges, as the model does by bounds."""
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "f.xml").write_text(FLIGHT)
+    model = mujoco.MjModel.from_xml_string(FLIGHT)
+    data, velocity = mujoco.MjData(model), np.zeros(6)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_SITE, 0, velocity, 0)
+    done = mbsim("import", "f.xml", "--json")
+    assert any("actuatorfrcrange) of j" in remark for remark in done.json["remarks"])
+    assert "m_command: {value: 1, bounds: [-1, 1]}" in (tmp_path / "f.yaml").read_text()
+    (tmp_path / "g.yaml").write_text(
+        "mbsim: 1\ninclude: [f.yaml]\nsensors: {v: {type: velocity, point: a.tip}}\nanalysis: {duration: 0.001}\n"
+    )
+    uncompiled = environment(NUMBA_DISABLE_JIT="1")
+    subprocess.run([*COMMAND, "run", "g.yaml"], env=uncompiled, cwd=tmp_path, check=True, capture_output=True)
+    assert mbsim_cli.open(tmp_path / "g.h5")["v"][0] == pytest.approx(velocity[3:], rel=1e-12)
+
+
 BODY = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
 ONE_END = {  # of each format: a hinge that turns below 1 rad, or anywhere
     "xml": "<mujoco><compiler angle='radian'/><worldbody><body><joint name='j' range='-inf {}' limited='true'/>"
