@@ -287,3 +287,20 @@ def test_a_hint_shows_what_would_be_right(tmp_path, old, new, sentence):
 def test_a_state_with_an_impossible_name_is_one_error(tmp_path):
     (issue,) = issues_of(tmp_path, VALID + "\nstates: {a b: {rate: 1}}\n")
     assert "'a b' cannot be used in expressions" in issue
+
+
+def test_a_name_on_neither_body_of_a_joint_is_one_error(tmp_path):
+    (issue,) = issues_of(tmp_path, VALID.replace("point: B, axes", "point: nowhere, axes"))
+    assert "joints.B.point: unknown point 'nowhere'" in issue
+
+
+def test_a_gear_between_a_coordinate_and_itself_is_one_error(tmp_path):
+    gear = "gear: {type: gear, of: A.angle, by: A.angle, ratio: -1}"
+    (issue,) = issues_of(tmp_path, variant("gear: {type: coupling, terms: {A.angle: 2, B.angle_1: -1}}", gear))
+    assert issue.endswith("constraints.gear.by: 'A.angle' cannot follow itself")
+
+
+def test_a_swept_coordinate_is_shown_where_it_stands(tmp_path):
+    sweep = "{type: kinematics, sweep: {C.angle: {from: 0, to: 1, count: 3}}}"
+    (issue,) = issues_of(tmp_path, f"{VALID.partition('analysis:')[0]}\nanalysis: {sweep}\n")
+    assert "analysis.sweep.C.angle: unknown joint 'C'" in issue
