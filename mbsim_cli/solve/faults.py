@@ -153,6 +153,8 @@ class Diagnosis:
         """The cause of the failure, or None if it is not the position; ``rank`` is that of the constraints."""
         scaled = reached / self.scales.columns
         try:
+            if (steep := self._steep(scaled)) is not None:
+                return steep
             near = self._nearest(scaled)
             found = self._locked(near) or self._singular(start, rank, (near, scaled))
             return found or self._negative_inertia() or self._without_inertia(status)
@@ -179,6 +181,24 @@ class Diagnosis:
         self.instant.evaluate(self.time)
         eq = self.instant.work.eq
         return eq.phi / rows, eq.J * columns / rows[:, None]
+
+    def _steep(self, x: np.ndarray) -> str | None:
+        """Name the force whose expression has an infinite derivative at scaled coordinates (n,), as a root at zero."""
+        signals = self.problem.model.signals
+        if not isinstance(signals, Signals):
+            return None
+        self._at(x)
+        work: Any = self.instant.work.kin.signals
+        for (f, component), place in self.problem.names.expressions.items():
+            u = int(signals.of_force[f, component])
+            begin, end = signals.offset[u], signals.offset[u] + signals.steps[u]
+            if u != NONE and np.isfinite(work.value[begin:end]).all() and not np.isfinite(work.slope[begin:end]).all():
+                return (
+                    f"the force of {self.problem.names.forces[f]!r} has no finite derivative in the step to "
+                    f"t = {self.time:.6g} s: {place} may take a root or power at zero, or divide by it; add a small "
+                    "number to what stands there"
+                )
+        return None
 
     def _locked(self, near: np.ndarray) -> str | None:
         phi, names = self._at(near)[0], self.problem.names.constraints

@@ -135,7 +135,10 @@ def _forces(model: ModelFile, *, moved: bool = False) -> Iterator[Found]:
                     yield Found((*path, key), f"is negative: {value:g}", why)
         if moved:
             continue
-        if name not in inputs:
+        if name in model.states:
+            if model.states[name].rate.literal == 0.0:
+                yield Found(("states", name, "rate"), "is zero: nothing changes the state", "make it a constant")
+        elif name not in inputs:
             yield from _idle(path, force)
         given = force.model_fields_set
         for key in _NATURAL:

@@ -173,6 +173,12 @@ def test_forces_of_a_sign_that_is_seldom_meant_and_forces_without_effect(tmp_pat
     assert all(doubt.startswith("model.yaml:29:") for doubt in found)
 
 
+def test_a_state_that_nothing_changes_is_no_force(tmp_path):
+    found = _doubts(tmp_path, VALID + "states: {s: {initial: 2, rate: 0}}\n")
+    assert "states.s.rate: is zero: nothing changes the state; make it a constant" in " ".join(found)
+    assert "exerts nothing" not in " ".join(found)
+
+
 def test_a_coordinate_may_be_less_than_zero(tmp_path):
     """No length can, but the value of a coordinate at which a spring has no force."""
     joints = "joints: {guide: {type: prismatic, bodies: [ground, cart], point: origin, axis: x}}"

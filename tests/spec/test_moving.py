@@ -45,6 +45,11 @@ PLACE = "model.yaml:8:"
         ("k*r", 58, "must be a number, not a vector; use dot, norm, .x, .y or .z"),
         ("x.y + x", 58, "a number has no component 'y'"),
         ("step(x, 1)", 58, "step takes 5 arguments, not 2; step(x, x0, h0, x1, h1)"),
+        ("k*grip", 60, "unknown name 'grip'; grip is a law: write grip(t)"),
+        ("k*time", 60, "unknown name 'time'; the time is t"),
+        ("if(t > 0 and x > 0, 1, 0)", 61, "cannot stand in an expression; if(condition, a, b) takes one comparison"),
+        ("if(0 < x < 1, 1, 0)", 61, "cannot stand in an expression; if(condition, a, b) takes one comparison"),
+        ("1 if x > 0 else 0", 58, "cannot stand in an expression; if(condition, a, b) takes one comparison"),
         ("x = 2", None, "expression cannot be read"),
     ],
 )

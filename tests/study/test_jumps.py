@@ -5,8 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.assembly.problem import build
+from mbsim_cli.errors import AnalysisError
 from mbsim_cli.study.diagnostics.undetermined import JumpHealth
 
 MODEL = """
@@ -36,6 +38,15 @@ def warnings_of(tmp_path, value, x, v, blocks=1):
                 sensors[:, row] = x(time)
         health.add(SimpleNamespace(time=time, sensors=sensors))
     return health.warnings
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("value", ["sqrt(x)", "s.displacement**0.5"])
+def test_a_root_at_zero_has_no_derivative(tmp_path, value):
+    path = tmp_path / "model.yaml"
+    path.write_text(MODEL.replace("VALUE", value))
+    with pytest.raises(AnalysisError, match=r"'push' has no finite derivative .* forces.push.value .*model.yaml:8:"):
+        mbsim.run(path, sensitivity="none")
 
 
 def swing(t):

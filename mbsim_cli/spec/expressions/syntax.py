@@ -164,6 +164,9 @@ def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> li
                 hint = "computed numbers are seldom equal: compare with <, <=, > or >="
                 raise ExpressionError("this comparison is not known", column(node), hint)
             return [left, right]
+        case ast.Compare() | ast.BoolOp() | ast.IfExp() if vectors:
+            hint = "if(condition, a, b) takes one comparison of two numbers; for more write one if within another"
+            raise ExpressionError("this cannot stand in an expression", column(node), hint)
         case ast.List(elts=entries) if vectors:
             if len(entries) != 3:
                 raise ExpressionError(f"a vector has three entries, not {len(entries)}", column(node))

@@ -176,7 +176,9 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
             widths[name] = 1
         elif name not in widths:
             place, column = _stated_at(review, path, name, offset)
-            review.report(place, f"unknown name {name!r}", review.suggest(name, widths), column)
+            hint = f"{name} is a law: write {name}(t)" if name in review.names("laws") else None
+            hint = "the time is t" if name == "time" else hint or review.suggest(name, widths)
+            review.report(place, f"unknown name {name!r}", hint, column)
     for law, offset in reading.laws.items():
         if law not in review.names("laws"):
             hint = review.suggest(law, {*review.names("laws"), *KNOWN})
