@@ -365,8 +365,8 @@ _family(
     ),
     (
         "MB612", "smooth maximum or minimum", r"is a smooth \w+, ",
-        "An objective of type maximum or minimum is smooth in the motion, and so lies beside the extreme value.",
-        "Take the sharpness that the message names, or read the largest value beside it.",
+        "With a sharpness, an objective of type maximum or minimum is smooth in the motion, and so lies beside the extreme value.",
+        "Take the sharpness that the message names, or none: the objective then is the extreme value itself.",
         "objective peak is a smooth maximum, 1.2 m, of what is 1.3 m at most; a sharpness of 100 comes nearer",
     ),
     (

@@ -16,7 +16,7 @@ from mbsim_cli.spec.expressions.number import Number, written_out
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.objectives import MODAL, SMOOTH, TRANSFERS
+from mbsim_cli.spec.objectives import MODAL, TRANSFERS
 from mbsim_cli.spec.reading.messages import unknown
 from mbsim_cli.system import cached_property
 
@@ -51,7 +51,7 @@ class Objective:
     compile: Callable[[], Any]
     parameters: tuple[str, ...] = ()  # of gradients, p of them
     sensors: Mapping[str, slice] = field(default_factory=dict)  # rows of the record that each sensor fills
-    sharpness: complex = 1.0  # of the smooth maximum
+    sharpness: complex | None = None  # of a smooth maximum or minimum
     sharpness_rho: Sequence[float] = ()  # (p,)
     end: complex | None = None  # of the analysis, s, None at its last time point; of kind at the time itself
     end_rho: Sequence[float] = ()  # (p,)
@@ -91,7 +91,7 @@ def objectives_of(
         spec = file[name]
         arguments: dict[str, Any] = {"sensors": sensor_rows, **ends}
         names, text = widths, written_out(spec.text, model_file.formulas)
-        if spec.kind in SMOOTH:
+        if spec.sharpness is not None:
             arguments["sharpness"] = numbers(spec.sharpness)
             arguments["sharpness_rho"] = numbers.gradient(spec.sharpness, parameters)
         if spec.at is not None:

@@ -55,7 +55,6 @@ from mbsim_cli.solve.allocate import PENALTY_RATIO
 from mbsim_cli.solve.least_inertia import least_of_joints
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.objectives import SUMS
 from mbsim_cli.spec.states import StateJoint
 
 if TYPE_CHECKING:
@@ -374,7 +373,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         gaps=packed.sensors.gaps_at(values),
         branchings=packed.branchings,
         expressed=expressed(packing.model_file, packed.sensors.rows, wanted),
-        summed=any(objective.kind in SUMS for objective in packing.model_file.objectives.values()),
+        summed=any(objective.is_sum for objective in packing.model_file.objectives.values()),
     )
     found = [packing.numbers.undefined, *(body.undefined for body in system.elastic)]
     undefined = {name: why for reasons in found for name, why in reasons.items() if name in wanted}

@@ -11,9 +11,9 @@ from mbsim_cli.spec.expressions.units import Label
 
 MODAL = ("frequency", "damping_ratio", "real_part", "imaginary_part")  # numbers of a mode
 TRANSFERS = ("gain", "phase")  # numbers of a frequency response
-SMOOTH = ("maximum", "minimum")
-SUMS = ("integral", "mean", "rms", *SMOOTH)  # over time
-KINDS = (*SUMS, "final", "at", "expression", *MODAL, *TRANSFERS)
+EXTREMES = ("maximum", "minimum")
+SUMS = ("integral", "mean", "rms")  # over time
+KINDS = (*SUMS, *EXTREMES, "final", "at", "expression", *MODAL, *TRANSFERS)
 LARGEST = "largest"
 
 NO_EXPRESSION = "0"
@@ -54,10 +54,12 @@ class Objective(Spec):
     mean: Formula | None = field("Expression whose mean over the whole time is taken.", "v2.x", default=None)
     rms: Formula | None = field("Expression whose root mean square over time is taken.", "q - t", default=None)
     final: Formula | None = field("Expression taken at the end.", "r2.x - 0.5", default=None)
-    maximum: Formula | None = field("Expression whose smooth maximum over time is taken.", "norm(a2)", default=None)
-    minimum: Formula | None = field("Expression whose smooth minimum over time is taken.", "gap", default=None)
+    maximum: Formula | None = field("Expression whose largest value over time is taken.", "norm(a2)", default=None)
+    minimum: Formula | None = field("Expression whose smallest value over time is taken.", "gap", default=None)
     sharpness: Number | None = field(
-        "Sharpness s of the smooth maximum log(mean exp(s f)) / s, or of the minimum.", 50.0, default=None
+        "Sharpness s of a smooth maximum log(mean exp(s f)) / s, or minimum, in place of the true one.",
+        50.0,
+        default=None,
     )
     at: At | None = field("Expression taken at one time.", {"time": 0.5, "value": "r2.x"}, default=None)
     expression: Formula | None = field("Expression of other objectives.", "psi1 + 0.1*psi2", default=None)
@@ -89,6 +91,11 @@ class Objective(Spec):
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @property
+    def is_sum(self) -> bool:
+        """Whether it is made of a sum over time."""
+        return self.kind in SUMS or self.sharpness is not None
+
+    @property
     def text(self) -> str:
         """The expression, whatever the kind; numbers of modes and responses have none."""
         if self.at is not None:
@@ -100,8 +107,7 @@ class Objective(Spec):
         given = [kind for kind in KINDS if getattr(self, kind) is not None]
         choice = "integral, mean, rms, maximum, minimum, final, at, expression, gain, phase or a number of a mode"
         require_one(f"one of {choice}", len(given) != 1)
-        smooth = given[0] if given[0] in SMOOTH else "maximum or minimum"
-        require_one(f"{smooth} and sharpness together", (given[0] in SMOOTH) != (self.sharpness is not None))
+        require_one("maximum or minimum beside sharpness", self.sharpness is not None and given[0] not in EXTREMES)
         require_one("phase and frequency together", self.phase is not None and self.phase.frequency is None)
         return self
 

@@ -204,7 +204,90 @@ class Mean(Integral):
         return (super().gradient - self.by_end(self.value)) / self._duration
 
 
-# The largest value along time: how far the largest time point is from it, and the smooth maximum.
+# The largest value along time, how far the largest time point is from it, and the smooth maximum.
+
+
+class Maximum(Final):
+    """Largest value along time: that of the parabola through the largest time point and those beside it.
+
+    At the start and at the end there is no parabola. Where the parabola is largest its rate vanishes, so that its
+    gradient is that at a fixed time.
+    """
+
+    def __init__(self, objective: Objective, p: int, course: Course | None = None):
+        super().__init__(objective, p, course)
+        self._before = (
+            np.zeros(0),
+            np.zeros((1 + p, 0)),
+        )  # times and rows of up to three time points before the last one
+        self._time, self._rows = self._before  # of the largest time point, and of up to two on each side
+        self._middle = 0  # which of these is the largest
+        self._top = -np.inf
+
+    def take(self, points, rows):
+        super().take(points, rows)
+        time, rows = np.append(self._before[0], points.time), np.concatenate([self._before[1], rows], axis=1)
+        looked_at = 2 if len(self._before[0]) == 3 else 0  # with two time points behind them, or at the start
+        largest = looked_at + int(np.argmax(rows[0, looked_at:].real))
+        # equal to that so far: it may be the same time point, which has others behind it now
+        if not (np.isnan(self._top) or rows[0, largest].real < self._top):
+            self._top = rows[0, largest].real
+            near = slice(max(0, largest - 2), largest + 3)
+            self._time, self._rows, self._middle = time[near].copy(), rows[:, near].copy(), largest - near.start
+        self._before = time[-4:-1].copy(), rows[:, -4:-1].copy()
+
+    @property
+    def _at_end(self) -> bool:
+        return self._time[self._middle] == self.course.last[-1]
+
+    @property
+    def _three(self) -> slice:
+        """The time point at the start, or those of the parabola."""
+        return slice(self._middle - 1, self._middle + 2) if self._middle else slice(1)
+
+    @property
+    def _moment(self) -> complex:
+        """Where the parabola is largest, s; analytic in its values."""
+        time, values = self._time[self._three], self._rows[0, self._three]
+        if len(time) == 1:
+            return time[0]
+        slopes = np.diff(values) / np.diff(time)
+        bend = (slopes[1] - slopes[0]) / (time[2] - time[0])
+        return 0.5 * (time[0] + time[1] - slopes[0] / bend) if bend else time[1]
+
+    @property
+    def read(self):
+        """Weights of the time points that the value is read from, and their rows (1 + p, B)."""
+        if self._at_end:
+            return super().read
+        return continuation(self._time[self._three], self._moment), self._rows[:, self._three]
+
+    @property
+    def gradient(self):
+        there, rows = self.read
+        return super().gradient if self._at_end else weighed(there.value, rows[1:])
+
+    def weights(self, time):
+        if self._at_end:
+            return super().weights(time)
+        found = self.read[0].value
+        first = int(np.searchsorted(time, self._time[self._three][0]))
+        weights = np.zeros(len(time), found.dtype)
+        weights[first : first + len(found)] = found
+        return weights
+
+    @property
+    def errors(self):
+        """By the motion, and by the parabola: one time point more on either side changes that."""
+        if self._at_end:
+            return super().errors
+        there, rows = self.read
+        value, off = weighed(there.value, rows), np.zeros(1 + self.p)
+        for more in (slice(self._middle - 2, self._middle + 2), slice(self._middle - 1, self._middle + 3)):
+            if more.start >= 0 and more.stop <= len(self._time):
+                cubic = continuation(self._time[more], self._moment).value
+                off = np.maximum(off, np.abs(weighed(cubic, self._rows[:, more]) - value))
+        return Uncertainty(self.by_motion + self.drift + off, self._sizes)
 
 
 class Peak:
@@ -236,13 +319,15 @@ class Peak:
             self.error[0] = abs(steps[0, 1] - steps[0, 0]) / 8.0
 
 
-class Maximum(Stream):
+class SmoothMaximum(Stream):
     """Smooth maximum log(mean over time of exp(s f)) / s; exponents are kept relative to the largest so far."""
 
     sums = True
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)
+        assert objective.sharpness is not None
+        self._sharpness = objective.sharpness
         self._top, self._moment = -np.inf, 0.0
         self._integrals = Integrals(p)  # of exp(s f), and of that times the derivatives
         self._peak = Peak(p)
@@ -257,7 +342,7 @@ class Maximum(Stream):
 
     def _shares(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, Any]:
         """exp(s f) and that times the derivatives, at time points of these weights; what was added so far shrinks."""
-        exponent = self.objective.sharpness * rows[0]
+        exponent = self._sharpness * rows[0]
         largest = int(np.argmax(exponent.real))
         self._peak.add(rows, largest if exponent.real[largest] >= self._top else None)
         top = max(self._top, float(exponent.real[largest]))
@@ -278,12 +363,12 @@ class Maximum(Stream):
         return _with_end(time, self._inside, self.to_end.integral) / self._total
 
     def share(self, value):
-        return np.ones(1) if self.still else np.exp(self.objective.sharpness * value - self._top)
+        return np.ones(1) if self.still else np.exp(self._sharpness * value - self._top)
 
     @property
     def _last_weights(self):
         """exp(s f) of the last time points, as the sums hold it."""
-        return np.exp(self.objective.sharpness * self._tail[0] - self._top)
+        return np.exp(self._sharpness * self._tail[0] - self._top)
 
     @property
     def _total(self):
@@ -293,19 +378,19 @@ class Maximum(Stream):
     def value(self):
         if self.still:
             return self._tail[0, -1]
-        return (self._top + np.log(self._total / (self.end - self.course.start))) / self.objective.sharpness
+        return (self._top + np.log(self._total / (self.end - self.course.start))) / self._sharpness
 
     @property
     def largest(self):
         """The largest value at a time point."""
-        return self._tail[0, -1] if self.still else self._top / self.objective.sharpness
+        return self._tail[0, -1] if self.still else self._top / self._sharpness
 
     @property
     def gradient(self):
         to_end, value, derivative = self.to_end, self._tail[0], self._tail[1:]
         if self.still:
             return derivative[:, -1]
-        sharpness, weight, total = self.objective.sharpness, self._last_weights, self._total
+        sharpness, weight, total = self._sharpness, self._last_weights, self._total
         slope = self._integrals.sums[0, 1:] + weighed(to_end.integral, weight * derivative)
         moment = self._moment + weighed(to_end.integral, weight * value)
         by_sharpness = (moment / total - self.value) / sharpness
@@ -319,7 +404,7 @@ class Maximum(Stream):
             return Uncertainty(*np.zeros((2, 1 + self.p)))
         integral, absolute = self._integrals.sums[0], self._integrals.errors(self.course.intervals)
         relative, slope = absolute / integral[0], integral[1:] / integral[0]
-        by_value = np.abs(relative[:, 0] / self.objective.sharpness).sum()
+        by_value = np.abs(relative[:, 0] / self._sharpness).sum()
         by_slope = np.abs(relative[:, 1:] - np.multiply.outer(relative[:, 0], slope)).sum(axis=0)
         # 1 where the integral is that of a single time point, 0 where quadrature follows the integrand
         narrowness = float(np.minimum(1.0, 3.0 * np.abs(absolute[0, 0] / integral[0])))
@@ -377,14 +462,13 @@ class Expression:
 
 
 class Minimum(Expression):
-    """Smooth minimum: the smooth maximum of the opposite, with its sign changed."""
+    """The maximum of the opposite, with its sign changed."""
 
     @property
     def largest(self):
-        """The smallest value at a time point."""
+        """The smallest value at a time point, which a smooth minimum approximates."""
         (part,) = self.parts.values()
-        assert isinstance(part, Maximum)
-        return -part.largest
+        return -part.largest if isinstance(part, SmoothMaximum) else None
 
 
 # Numbers of a mode.
@@ -468,6 +552,8 @@ def accumulator(objective: Objective, p: int, course: Course | None = None) -> A
         return Modal(objective, p)
     if objective.transfer is not None:
         return OfResponse(objective, p)
+    if objective.sharpness is not None:
+        return SmoothMaximum(objective, p, course)
     return _ALONG_TIME[objective.kind](objective, p, course)
 
 
@@ -509,8 +595,8 @@ def explicit_parameters(objective: Objective) -> set[int]:
 def stepped(objective: Objective, k: int, value: complex) -> Objective:
     """The objective where its parameter k has a complex value, real but for a tiny step; without derivatives."""
 
-    def moved(number: complex, by_parameter: Sequence[float]) -> complex:
-        return number + 1j * value.imag * by_parameter[k] if len(by_parameter) else number
+    def moved(number: complex | None, by_parameter: Sequence[float]) -> complex | None:
+        return None if number is None else number + 1j * value.imag * by_parameter[k] if len(by_parameter) else number
 
     return replace(
         objective,
@@ -518,7 +604,7 @@ def stepped(objective: Objective, k: int, value: complex) -> Objective:
         parameters=(),
         sharpness=moved(objective.sharpness, objective.sharpness_rho),
         sharpness_rho=(),
-        end=None if objective.end is None else moved(objective.end, objective.end_rho),
+        end=moved(objective.end, objective.end_rho),
         end_rho=(),
         operands=tuple(stepped(operand, k, value) for operand in objective.operands),
         values={objective.parameters[k]: value},

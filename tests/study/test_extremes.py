@@ -1,35 +1,70 @@
-"""Extremes of sensors: over all blocks, without NaN, when they are reached first."""
-
-from types import SimpleNamespace
+"""Largest and smallest values over time: by formulas, and derivatives by every method."""
 
 import numpy as np
 import pytest
 
-from mbsim_cli.model.layout import Names
-from mbsim_cli.study.diagnostics.steps import Extremes
+import mbsim_cli as mbsim
+from mbsim_cli import spec
+from mbsim_cli.study.assembling import Settings, build
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.verification.verify import complex_steps
 
-NAMES = Names(
-    sensors=("r", "hidden", "mixed"),
-    sensor_units=("m", "1", ("N", "N m")),
-    sensor_components=(("value",), ("value",), ("force", "moment")),
-)
-ROWS = {"r": slice(0, 1), "mixed": slice(2, 4)}
+THROW = """
+mbsim: 1
+parameters: {v: 3, g: 9.81, T: 1}
+bodies: {ball: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}}
+joints: {J: {type: floating, bodies: [ground, ball], initial: {velocity: [1, 0, v]}}}
+sensors: {r: {type: position, point: ball.origin}}
+objectives:
+  apex: {maximum: r.z}
+  low: {minimum: r.z}
+  start: {minimum: "r.x + v"}
+  both: {expression: "apex**2 - low"}
+gravity: [0, 0, -g]
+analysis: {duration: T, step: 0.04}
+"""
+ANALYSES = ({"formulation": "ali3p-rtdyn1"}, {"formulation": "recursive", "integrator": "rk4"})
 
 
-def test_over_blocks():
-    extremes = Extremes(NAMES, ROWS)
-    values = np.array([[1.0, 0, np.nan, np.nan], [-2.0, 0, 5.0, np.nan], [3.0, 0, 4.0, np.nan], [-2.0, 0, 5.0, np.nan]])
-    for rows in (slice(0, 1), slice(1, 1), slice(1, 4)):
-        extremes.add(SimpleNamespace(time=np.arange(4.0)[rows], sensors=values[rows]))
-    report = extremes.report
-    assert list(report) == ["r", "mixed.force", "mixed.moment"]
-    assert report["r"] == {"unit": "m", "least": -2.0, "least_at": 1.0, "largest": 3.0, "largest_at": 2.0}
-    assert report["mixed.force"] == {"unit": "N", "least": 4.0, "least_at": 2.0, "largest": 5.0, "largest_at": 1.0}
-    assert report["mixed.moment"].pop("unit") == "N m" and np.isnan(list(report["mixed.moment"].values())).all()
+def text(analysis):
+    return THROW.replace("duration: T", "".join(f"{k}: {v}, " for k, v in analysis.items()) + "duration: T")
 
 
-@pytest.mark.parametrize("sensors", [np.zeros((1, 0)), np.zeros((0, 4))])
-def test_nothing_to_tell(sensors):
-    extremes = Extremes(NAMES, ROWS)
-    extremes.add(SimpleNamespace(time=np.zeros(len(sensors)), sensors=sensors))
-    assert extremes.report == {}
+def model(analysis):
+    return mbsim.loads(text(analysis))
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_the_apex_of_a_throw(analysis, method):
+    """At v / g, between time points: v^2 / (2 g); the lowest point is that of the end."""
+    v, g, T = 3.0, 9.81, 1.0
+    found = model(analysis).run(sensitivity=method).objectives
+    apex, low = v * v / (2 * g), v * T - g * T * T / 2
+    expected = {
+        "apex": (apex, [v / g, -apex / g, 0.0]),
+        "low": (low, [T, -T * T / 2, v - g * T]),
+        "start": (v, [1.0, 0.0, 0.0]),
+    }
+    for name, (value, gradient) in expected.items():
+        assert found[name].value == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(found[name].gradient, gradient, rtol=1e-11, atol=1e-12)
+    joined = 2 * apex * np.array(expected["apex"][1]) - expected["low"][1]
+    np.testing.assert_allclose(found["both"].gradient, joined, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.interpreted
+def test_complex_steps_of_the_apex():
+    assembled = build(spec.load("throw.yaml", texts={"throw.yaml": text(ANALYSES[1])}), Settings(), None)
+    found = complex_steps(assembled, SILENT)
+    np.testing.assert_allclose(found["apex"].gradient, [3 / 9.81, -4.5 / 9.81**2, 0.0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found["low"].gradient, [1.0, -0.5, 3 - 9.81], rtol=1e-12)
+
+
+@pytest.mark.interpreted
+def test_second_derivatives_of_the_apex():
+    """Through the time of the apex, which the gradient leaves out."""
+    v, g = 3.0, 9.81
+    by_v = model(ANALYSES[0]).hessian_vector(None, [1.0, 0.0, 0.0], "apex")
+    np.testing.assert_allclose(by_v, [1 / g, -v / g**2, 0.0], rtol=1e-11, atol=1e-12)

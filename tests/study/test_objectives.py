@@ -27,6 +27,10 @@ objectives:
   size: {rms: "a*q - r.x"}
   low: {minimum: "q + b", sharpness: 5*a}
   then: {at: {time: "a + 0.02", value: "r.y*q*b"}}
+  top: {maximum: "b*r.x - q"}
+  pit: {minimum: "q + b"}
+  first: {maximum: "r.y - b*t"}
+  last: {minimum: "-a*t*t"}
 analysis: {duration: 2, sensitivity: {method: ddm}}
 """
 VALUES = {"a": 0.7, "b": 1.4}
@@ -65,6 +69,13 @@ def assembled(tmp_path):
     return build(load(tmp_path, TEXT))
 
 
+def vertex(time, values):
+    """The largest value of the parabola through the largest of some values and those beside it."""
+    beside = np.argmax(values) + np.arange(-1, 2)
+    found = np.polynomial.Polynomial.fit(time[beside], values[beside], 2)
+    return found(found.deriv().roots()[0])
+
+
 def test_values(assembled):
     time = np.linspace(0.0, 2.0, 41)
     r, q = np.split(signals(time, [0.7, 1.4]), [3], axis=1)
@@ -77,8 +88,10 @@ def test_values(assembled):
     low = -np.log(np.trapezoid(np.exp(-3.5 * (q + 1.4)), time) / 2.0) / 3.5
     around = slice(13, 17)  # 0.72 s lies between 0.7 and 0.75
     then = np.polynomial.Polynomial.fit(time[around], (r[:, 1] * q * 1.4)[around], 3)(0.72)
+    highest = [vertex(time, signal) for signal in (1.4 * r[:, 0] - q, -q - 1.4)]
     values, _ = run(assembled.objectives)
     expected = [area, end, peak, area**2 + 0.7 * peak - end, middle, size, low, then]
+    expected += [highest[0], -highest[1], 1.4, -0.7 * 4.0]
     np.testing.assert_allclose(values, expected, rtol=1e-13)
 
 
@@ -110,6 +123,29 @@ def test_a_single_instant_has_a_maximum_and_no_area(assembled):
         adding = accumulator(objective, 2)
         adding.add(first)
         assert adding.value == pytest.approx(expected + (np.sin(1.4) * 1.4 if objective.kind == "final" else 0.0))
+
+
+def test_the_largest_value_of_a_parabola_is_exact_wherever_time_points_lie(tmp_path):
+    """That of 3 - (t - c)^2 is 3 at the time c, and its derivative by c is zero."""
+    (objective,) = build(load(tmp_path, SPIKE.replace("q, sharpness: 1000", "q"))).objectives
+    for off in (0.0, 0.013, 0.05, 0.09):
+        time, center = np.linspace(0.0, 2.0, 21), 1.0 + off
+        slopes = np.stack([2.0 * (time - center), np.ones(21)], axis=1)[:, None]
+        values = {"time": time, "sensors": 3.0 - (time[:, None] - center) ** 2, "d_sensors": slopes}
+        adding = accumulator(objective, 2)
+        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, 21)))
+        assert adding.value == pytest.approx(3.0, rel=1e-14)
+        np.testing.assert_allclose(adding.gradient, [0.0, 1.0], atol=1e-13)
+        assert adding.uncertainty.errors.max() < 1e-13
+
+
+def test_the_error_of_a_largest_value_is_estimated(tmp_path):
+    """Of a spike between time points: about that of a parabola, also where a block ends beside it."""
+    for sizes in ((None,), (1,) * 101, (49, 1, 51), (51, 50), (52, 49)):
+        found = spike(tmp_path, 101, 0.3, sizes, sharpness="")
+        assert 0.0 < abs(found.value - 10.0) < 2.0 * found.uncertainty.errors[0] < 2.0
+        assert found.value == pytest.approx(spike(tmp_path, 101, 0.3, sharpness="").value, rel=1e-14)
+    assert spike(tmp_path, 2001, 0.3, sharpness="").value == pytest.approx(10.0, rel=1e-6)
 
 
 def uncertainties(objectives, step, shift=None):
@@ -151,12 +187,12 @@ analysis: {duration: 2, sensitivity: {method: ddm}}
 """
 
 
-def spike(tmp_path, count, off, sizes=(None,)):
-    """A smooth maximum over instants whose nearest is ``off`` steps beside a peak of height 10 at 1 s, 0.02 s wide.
+def spike(tmp_path, count, off, sizes=(None,), sharpness=", sharpness: 1000"):
+    """A maximum over instants whose nearest is ``off`` steps beside a peak of height 10 at 1 s, 0.02 s wide.
 
     Its derivatives are by the time of the peak, and by its width: both are nought.
     """
-    (objective,) = build(load(tmp_path, SPIKE)).objectives
+    (objective,) = build(load(tmp_path, SPIKE.replace(", sharpness: 1000", sharpness))).objectives
     adding, time = accumulator(objective, 2), np.linspace(0.0, 2.0, count)
     x = (time + off * time[1] - 1.0) / 0.02
     value = 10.0 * np.exp(-x * x)

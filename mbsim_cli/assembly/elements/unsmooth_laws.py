@@ -17,7 +17,6 @@ from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_law, grouped, groups_in_run, laws_of_forces
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.objectives import SUMS
 
 JUMP = 1e-6  # of a rate, over the rate, that counts as one
 ASIDE = 1e-6  # of the duration: interval of a difference of rates that gives an acceleration
@@ -162,7 +161,7 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
     """
     model, options = problem.model, problem.options
     stepped = options.analysis == "forward_dynamics" and not options.integrated
-    summed = any(objective.kind in SUMS for objective in model_file.objectives.values())
+    summed = any(objective.is_sum for objective in model_file.objectives.values())
     driving = model.constraints if problem.prescribed is None else problem.prescribed
     edges, warnings = list(driving_edges(problem, driving.law)), []
     jumping = acceleration_jumps(edges)

@@ -44,6 +44,7 @@ def warnings(results: Mapping[str, Any], objectives: Sequence[Objective]) -> lis
         if result.largest is None:
             continue
         missed, size = abs(result.largest - result.value), max(abs(result.largest), abs(result.value))
+        assert objective.sharpness is not None
         sharpness = complex(objective.sharpness).real
         if not missed > max(FAR * size, NOTHING / sharpness):
             continue
