@@ -209,7 +209,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--plot", action="store_true", help="write the pictures of docs/order_n.md")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--quick", action="store_true", help="small cases, nothing judged")
+    parser.add_argument("--quick", action="store_true", help="small cases, no bound is checked")
     given = parser.parse_args()
     extent = QUICK if given.quick else Extent()
     on, found = machine(), sweep(extent)

@@ -7,7 +7,7 @@ import pytest
 
 import mbsim_cli
 from mbsim_cli import spec
-from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.model_file import SECTIONS, ModelFile
 from mbsim_cli.spec.schema import schema
 from scripts.reference import library_page
 from tests.spec.example import editor, write
@@ -86,3 +86,8 @@ def _sentences(text):
 def test_sentences_are_short(page):
     long = [text for text in _sentences(page.read_text()) if len(re.findall(r"\w[\w'\-./]*", text)) > 40]
     assert not long, "more than 40 words: divide it"
+
+
+def test_the_page_on_repetition_lists_all_sections_of_items():
+    listed = re.search(r"All sections of items may stand in a block: (.*?)\.", PAGES["repeat"], re.DOTALL)
+    assert listed is not None and listed[1].split() == ", ".join(SECTIONS).split()
