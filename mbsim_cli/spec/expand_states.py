@@ -55,6 +55,7 @@ class Maker:
             return
         start = DisplacementInitial(displacement=Number(0.0), velocity=state.initial)
         coordinate = self.slider(name, StateJoint, start, unit=state.unit, armature=Number(1.0))
+        self.review.source.stands_at[("forces", name, "value")] = self._path
         model.forces[name] = Drive.model_validate({"type": "drive", "coordinate": coordinate, "value": state.rate})
         model.sensors[name] = CoordinateSensor.model_validate(
             {"type": "coordinate", "coordinate": coordinate, "derivative": 1}
@@ -144,6 +145,10 @@ def signal_of(review: Review, number: Number) -> str:
 
 
 def _pid(maker: Maker, name: str, spec: Pid) -> None:
+    gains, by_parameters = (spec.kp, spec.ki, spec.kd), maker.review.model.expressions.gradient
+    if all(maker.review.value(gain) == 0.0 and not by_parameters(gain) for gain in gains):
+        maker.review.report(("controllers", name), "kp, ki and kd are zero, and so is the force", key=True)
+        return
     if not maker.positive(filter=spec.filter, limit=spec.limit):
         return
     if not maker.not_negative("anti_windup", spec.anti_windup):
@@ -334,6 +339,8 @@ def _sizes(maker: Maker, spec: Friction, coordinate: str) -> tuple[str, str] | N
     """Friction while it slides and the most that holds, as texts; None where what is wrong is reported."""
     given = {"loss": spec.loss, "dynamic": spec.dynamic, "radius": spec.radius}
     if not maker.positive(**given, velocity=spec.velocity, stiffness=spec.stiffness):
+        return None
+    if not all([maker.not_negative("viscous", spec.viscous), maker.not_negative("damping", spec.damping)]):
         return None
     key, smallest = ("breakaway", "loss") if spec.dynamic is None else ("static", "dynamic")
     sliding, holding = getattr(spec, smallest), getattr(spec, key)

@@ -117,7 +117,8 @@ _NEGATIVE = {
     "natural_length": "no length is, so that the element pulls at every length",
 }
 _OF_POINTS = ("natural_length",)  # a coordinate may be less than zero
-_NATURAL = ("natural_length", "natural_angle")
+_NATURAL = ("natural_length", "natural_angle", "natural")
+_ELASTIC = ("stiffness", "elongation_law", "stiffness_matrix", "laws")  # what reads them
 
 
 def _forces(model: ModelFile, *, moved: bool = False) -> Iterator[Found]:
@@ -141,9 +142,10 @@ def _forces(model: ModelFile, *, moved: bool = False) -> Iterator[Found]:
         elif name not in inputs:
             yield from _idle(path, force)
         given = force.model_fields_set
+        laws = "laws" if force.type == "bushing" else "an elongation_law"
         for key in _NATURAL:
-            if key in given and given.isdisjoint(("stiffness", "elongation_law")):
-                yield Found((*path, key), "nothing reads it", "it belongs to a stiffness or an elongation_law")
+            if key in given and given.isdisjoint(_ELASTIC):
+                yield Found((*path, key), "nothing reads it", f"it belongs to a stiffness or {laws}")
 
 
 IDLE = "leave it out, unless it is an input of mbsim linearize"

@@ -164,6 +164,10 @@ NEGATIVE = "it pushes away from the state without force"
             f"type: rotational_spring_damper, {ANGLE}, damping: 2, natural_angle: 0",
             [".natural_angle: nothing reads it; it belongs to a stiffness or an elongation_law"],
         ),
+        (
+            "type: bushing, points: [ground.A, bar.B], damping: [1, 1, 1, 1, 1, 1], natural: [1, 0, 0, 0, 0, 0]",
+            [".natural: nothing reads it; it belongs to a stiffness or laws"],
+        ),
     ],
 )
 def test_forces_of_a_sign_that_is_seldom_meant_and_forces_without_effect(tmp_path, force, expected):

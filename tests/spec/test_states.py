@@ -102,6 +102,38 @@ def test_no_equilibrium_of_states(tmp_path, analysis, cure):
         spec.load(path)
 
 
+@pytest.mark.parametrize(
+    ("signal", "column", "message"),
+    [
+        ("0.1*zz", 70, "unknown name 'zz'"),
+        ("2*swong(t)", 68, "unknown function or law 'swong'; did you mean 'swing'?"),
+        ("b.x", 66, "unknown joint or sensor 'b'"),
+    ],
+)
+def test_what_a_controller_cannot_read_is_told_once_where_it_stands(tmp_path, signal, column, message):
+    """A controller with a filter is three expressions."""
+    servo = f'{{type: pid, coordinate: hip.angle, target: "{signal}", kp: 3, ki: 2, kd: 1, filter: T}}'
+    with pytest.raises(ModelError) as told:
+        loaded(tmp_path, f"controllers: {{servo: {servo}}}")
+    (issue,) = told.value.issues
+    assert (issue.path, issue.line, issue.column) == ("controllers.servo.target", 8, column)
+    assert message in str(issue)
+
+
+def test_gains_that_only_constants_make_zero_are_refused(tmp_path):
+    servo = "{type: pid, coordinate: hip.angle, target: swing, kp: NUMBER}}\nconstants: {none: 0}"
+    with pytest.raises(ModelError, match=r"controllers.servo: kp, ki and kd are zero, and so is the force"):
+        loaded(tmp_path, f"controllers: {{servo: {servo.replace('NUMBER', '2*none')}")
+    assert loaded(tmp_path, f"controllers: {{servo: {servo.replace('NUMBER', 'T - 0.1')}").forces
+
+
+@pytest.mark.parametrize("key", ["viscous", "damping"])
+def test_friction_takes_energy_away(tmp_path, key):
+    friction = f", friction: {{loss: 1, law: bristle, stiffness: 100, {key}: -1}}"
+    with pytest.raises(ModelError, match=rf"joints.hip.friction.{key}: must not be negative, is -1"):
+        loaded(tmp_path, "", friction)
+
+
 def test_a_transfer_function_is_not_zero(tmp_path):
     with pytest.raises(ModelError, match=r"controllers.f.numerator: all its coefficients are zero"):
         loaded(

@@ -11,6 +11,7 @@ from mbsim_cli.spec.constraints import Angle
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.flexible import Field, FlexibleFile, FlexibleMeshed, FlexibleTerms, NodeSet
+from mbsim_cli.spec.forces import Bushing
 from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
@@ -243,8 +244,11 @@ def check_vectors(review: Review) -> None:
         for name, item in getattr(review.model, section).items():
             if item.type == "angle":
                 _measurable(review, (section, name), item)
+    for name, force in review.model.forces.items():
+        if isinstance(force, Bushing):
+            _across(review, ("forces", name), force, [point.partition(".")[0] for point in force.points])
     for name, joint in review.model.joints.items():
-        _across(review, ("joints", name), joint)
+        _across(review, ("joints", name), joint, joint.bodies)
         orientation = getattr(getattr(joint, "initial", None), "orientation", None)
         if orientation is not None:
             _is_rotation(review, ("joints", name, "initial", "orientation"), orientation)
@@ -256,18 +260,19 @@ def _has_length(review: Review, path: Path, numbers: Sequence[Number]) -> None:
         review.report(path, "the vector has length zero and gives no direction")
 
 
-def _across(review: Review, path: Path, joint: Joint) -> None:
-    axes = getattr(joint, "axis", None) or getattr(joint, "axes", None)
-    references = getattr(joint, "reference", None)
+def _across(review: Review, path: Path, item: Joint | Bushing, bodies: Sequence[str]) -> None:
+    """Report references that are parallel to the axes of a joint or bushing."""
+    axes = getattr(item, "axis", None) or getattr(item, "axes", None)
+    references = getattr(item, "reference", None)
     if references is None:
         return
     if axes is None:
         message = "it says how the bodies stand about the axis, and there is no axis"
         review.report((*path, "reference"), message, "give the axis too", key=True)
         return
-    for index, body in enumerate(joint.bodies):
+    for index, body in enumerate(bodies):
         axis, reference = (given if isinstance(given, str) else given[index] for given in (axes, references))
-        u, v = local_vector(review, body, axis), local_vector(review, body, reference)
+        u, v = (local_vector(review, body, vector.removeprefix(f"{body}.")) for vector in (axis, reference))
         if u and v and any(u) and any(v) and parallel(u, v):
             message = f"reference {reference!r} is parallel to the axis {axis!r} in body {body!r}"
             review.report((*path, "reference"), message, "it must stand across the axis")

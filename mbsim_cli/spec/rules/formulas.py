@@ -1,6 +1,7 @@
 """Expressions of objectives, sensors and forces, and reference values of checks: what they read exists, and fits."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from mbsim_cli.spec.analysis import LINEAR, WITH_ADJOINT, FrequencyResponse, lacks_adjoint
 from mbsim_cli.spec.expressions.evaluate import check_formula, width
@@ -153,8 +154,10 @@ def check_moving(review: Review) -> None:
     if review.unmade or not all(review.intact(section) for section in ("states", "controllers", "cables")):
         return  # names of states are not known
     of_parts: dict[str, int] = {}
+    before = len(review.issues)
     for path, number in review.model.moving:
         _expression(review, path, number, of_parts)
+    review.issues[before:] = dict.fromkeys(review.issues[before:])  # a controller is several expressions
     if review.model.moving and review.model.analysis.type == "inverse_dynamics":
         path = review.model.moving[0][0]
         review.report(path, "inverse dynamics takes no force that depends on the motion", "give a number or a law")
@@ -165,24 +168,25 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
     model, before = review.model, len(review.issues)
     reading, sensors = read_by(number.text, model.parts), model.shown
     widths = {**dict.fromkeys((*review.names("parameters"), *review.names("constants"), TIME), 1), **sensors}
-    for name, offset in reading.names.items():
+    for name, column in reading.names.items():
+        place, offset = _stated_at(review, path, name, column)
         if (sensor := sensor_in(name, sensors)) is not None:
-            _sensor(review, path, sensor, offset)
+            _sensor(review, place, sensor, offset)
         elif name.partition(".")[0] in review.names("sensors") and not _is_coordinate(review, name):
             if review.intact("sensors", name.partition(".")[0]):
-                _part(review, path, name, offset)
+                _part(review, place, name, offset)
         elif "." in name:
-            _coordinate(review, path, name, offset)
+            _coordinate(review, place, name, offset)
             widths[name] = 1
         elif name not in widths:
-            place, column = _stated_at(review, path, name, offset)
             hint = f"{name} is a law: write {name}(t)" if name in review.names("laws") else None
             hint = "the time is t" if name == "time" else hint or review.suggest(name, widths)
-            review.report(place, f"unknown name {name!r}", hint, column)
-    for law, offset in reading.laws.items():
+            review.report(place, f"unknown name {name!r}", hint, offset)
+    for law, column in reading.laws.items():
         if law not in review.names("laws"):
+            place, offset = _stated_at(review, path, law, column)
             hint = review.suggest(law, {*review.names("laws"), *KNOWN})
-            review.report(path, f"unknown function or law {law!r}", hint, offset)
+            review.report(place, f"unknown function or law {law!r}", hint, offset)
     loads = [name for name in reading.names if name in model.sensors and model.sensors[name].type == "multiplier"]
     if loads and (why := _no_multipliers(review)):
         review.report(path, f"it depends on forces of constraints: {why[0]}", why[1])
@@ -203,13 +207,13 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
 
 
 def _stated_at(review: Review, path: Path, name: str, offset: int) -> tuple[Path, int]:
-    """Where a name stands that an expression reads: of forces that a cable stands for, in which key of the cable."""
+    """Where a name stands that an expression reads: of a cable or controller, in which of its keys."""
     place = review.source.stands_at.get(path, path)
-    if place[0] == "cables":
-        cable = review.model.cables[str(place[1])]
-        for key in type(cable).model_fields:  # in their order, which that of a set is not
-            text = getattr(getattr(cable, key), "text", None)
-            if isinstance(text, str) and name in (read := read_by(text).names):
+    if place[0] in ("cables", "controllers"):
+        short: Any = getattr(review.model, str(place[0]))[str(place[1])]
+        for key in type(short).model_fields:  # in their order, which that of a set is not
+            text = getattr(getattr(short, key), "text", None)
+            if isinstance(text, str) and name in (read := {**read_by(text).names, **read_by(text).laws}):
                 return (*place[:2], key), read[name]
     return path, offset
 

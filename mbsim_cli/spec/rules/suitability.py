@@ -1,5 +1,6 @@
 """Suitability: forces, constraints and sensors state something, of what they can act on or read; sizes of roads."""
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -125,6 +126,10 @@ def check_forces(review: Review) -> None:
             review.report(("forces", name), "exerts nothing", hint, key=True)
         if force.type == "bushing":
             _symmetric(review, ("forces", name), force)
+            turn = review.vector(force.natural[3:])
+            if turn is not None and math.hypot(*turn) >= math.pi:
+                message = f"a rotation by {math.hypot(*turn):.3g} rad is half a turn or more, which no bushing reaches"
+                review.report(("forces", name, "natural"), message)
         if force.type == "anti_roll_bar" and force.coordinates[0] == force.coordinates[1]:
             message = f"both coordinates are {force.coordinates[0]!r}"
             kind = "rotational_spring_damper" if ".angle" in force.coordinates[0] else "spring_damper"
