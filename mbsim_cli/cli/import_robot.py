@@ -1,5 +1,6 @@
 """``mbsim import``: a robot in another format as a model file."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -53,4 +54,4 @@ def command(
     for sentence in robot.remarks:
         say(sentence)
     sizes = f"{counted(len(robot.bodies), 'body')}, {counted(len(robot.joints), 'joint')}"
-    tell(f"{target}: {sizes}; next: mbsim run {target}")
+    tell(f"{target}: {sizes}; next: mbsim run {shlex.quote(str(target))}")

@@ -1,5 +1,6 @@
 """``mbsim init``: a new model file from one of the installed templates."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -67,7 +68,7 @@ def command(
             raise InputOutputError(EXISTS.format(path))
     for path, text in texts.items():
         write_new(path, text, force)
-    then = _NEXT.get(name, "mbsim run {file}").format(file=target)
+    then = _NEXT.get(name, "mbsim run {file}").format(file=shlex.quote(str(target)))
     if json:
         emit({"template": name, "file": str(target), "beside": [str(path) for path in beside], "next": then})
     else:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -16,6 +16,7 @@ from typer.core import TyperCommand
 
 from mbsim_cli import system
 from mbsim_cli.cli import completion
+from mbsim_cli.cli.outcome import processor_time
 from mbsim_cli.cli.output import say
 from mbsim_cli.errors import UsageError
 from mbsim_cli.system import VARIABLES
@@ -176,8 +177,8 @@ Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads o
 
 
 def begun() -> float:
-    """Start of the process on the clock ``perf_counter``, s, estimated from its processor time so far."""
-    return perf_counter() - process_time()
+    """Start of the command on the clock ``perf_counter``, s, estimated from its processor time so far."""
+    return perf_counter() - processor_time()
 
 
 def command_line() -> str:

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from time import process_time
 from typing import Any
 
 from typer import BadParameter, Exit
@@ -19,12 +20,28 @@ BROKEN_PIPE = 141  # 128 + SIGPIPE, as for any program whose reader has closed t
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a defect of the program, not of its input
 FAMILIES = {2: USAGE, 3: MODEL, 4: ANALYSIS, 5: FILE, INTERNAL_ERROR: INTERNAL.family}  # of messages, by exit code
 OUT_OF_MEMORY = "there is not enough memory; a smaller model, fewer parameters or fewer bodies need less"
+_WORDS = {  # of typer for options that are numbers, and ours
+    "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "must be a number",
+    "Input should be greater than or equal to": "must be at least",
+    "Input should be less than or equal to": "must be at most",
+}
 _CHOICE = re.compile(r"'([^']*)' is not one of (.*)")
 REPORT_AT = "please report it with the model file and what MBSIM_DEBUG=1 shows"
 
 
+_start: float | None = None  # processor time when the command began [s]; 0 for the first one of a process
+
+
+def processor_time() -> float:
+    """Processor time of this command [s], of the first one of a process with the imports before it."""
+    return process_time() - (_start or 0.0)
+
+
 def call(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; exceptions become messages."""
+    global _start
+    _start = 0.0 if _start is None else process_time()
     as_json = "--json" in arguments
     try:
         code = _run(arguments, as_json)
@@ -94,6 +111,8 @@ def _lost_folder() -> str:
 
 def _usage(fault: Any) -> str:
     sentence = fault.format_message().rstrip(".").replace("Value error, ", "")
+    for theirs, ours in _WORDS.items():
+        sentence = sentence.replace(theirs, ours)
     if choice := _CHOICE.search(sentence):
         from mbsim_cli.spec.reading.messages import nearest
 

@@ -85,7 +85,8 @@ def _print_losses(report: Mapping[str, Any]) -> None:
         say(f"warning: {report['strange_rows']} rows belong to another plan, and are left out")
     if lost := report["lost_records"]:
         what = f"{lost} cases" if lost > 1 else "a case"
-        say(f"warning: data of {what} are damaged or missing; mbsim sweep retry {report['folder']} computes them again")
+        again = f"mbsim sweep retry {shlex.quote(report['folder'])}"
+        say(f"warning: data of {what} are damaged or missing; {again} computes them again")
 
 
 def _print_failures(failures: Any, folder: str) -> None:
@@ -93,7 +94,7 @@ def _print_failures(failures: Any, folder: str) -> None:
         tell(f"case {failure['case']}: {failure['reason']}")
         tell(f"  {failure['command']}")
     if len(failures) > SHOWN:
-        tell(f"and {len(failures) - SHOWN} more; mbsim sweep status {folder} --json lists all")
+        tell(f"and {len(failures) - SHOWN} more; mbsim sweep status {shlex.quote(str(folder))} --json lists all")
 
 
 def _time(seconds: float) -> str:

@@ -351,6 +351,7 @@ def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
         (["m.yaml", "cloud", "--dask", "tcp://127.0.0.1:1", "--dry-run"], 2, "leave --dask out"),
         (["no.yaml", "cloud"], 5, "cannot read"),
         (["status", "."], 5, "holds no study"),
+        (["status", "a b"], 5, "mbsim sweep MODEL.yaml -o 'a b' begins one"),
         (["."], 5, "holds no study"),
         (["script", "."], 2, "give one of --slurm and --parallel"),
     ],

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from mbsim_cli.cli import options
+from mbsim_cli.cli import options, outcome
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.entry import Entry
@@ -46,9 +46,20 @@ def test_a_phase_inside_another_counts_once(monkeypatch):
     assert timing == Timing(load=19.0, compile=1.5, solve=-0.5, write=16.0)
 
 
+def test_a_second_command_of_a_process_counts_its_own_time_alone(monkeypatch):
+    """The first one counts the start of the process, too."""
+    seconds = iter([3.0, 10.0, 12.5])
+    monkeypatch.setattr(outcome, "process_time", lambda: next(seconds))
+    monkeypatch.setattr(outcome, "_start", None)
+    counted = []
+    monkeypatch.setattr(outcome, "_run", lambda *_: counted.append(outcome.processor_time()) or 0)
+    assert [outcome.call([]), outcome.call([])] == [0, 0]
+    assert counted == [3.0, 2.5]
+
+
 def test_phases_are_the_whole_command(mbsim, pendulum, monkeypatch):
     clock = Clock(monkeypatch, _timing, options)
-    monkeypatch.setattr(options, "process_time", lambda: 5.0)  # of the interpreter and its imports
+    monkeypatch.setattr(options, "processor_time", lambda: 5.0)  # of the interpreter and its imports
     phases = {
         "load": [(recording, "load"), (recording, "plan_run")],
         "compile": [(Plan, "compile")],

@@ -1,5 +1,6 @@
 """Data taken from a study: all rows in one file or table, and the result file of one case."""
 
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ def extract_result(folder: StudyFolder, case: int, target: Path | None, *, force
         raise UsageError(f"the study in {folder} keeps no results of its cases; {option('keep', 'full')} does")
     found = next((data.result for data in data_of_cases(folder, ledger, case) if data.result), None)
     if found is None and case < ledger.plan.cases and ledger.status[case] == DONE:
-        again = either(f"mbsim sweep retry {folder}", "study.compute(failed=True)")
+        again = either(f"mbsim sweep retry {shlex.quote(str(folder))}", "study.compute(failed=True)")
         damaged = f"the result of case {case} that is kept in {folder} is damaged"
         raise InputOutputError(f"{damaged}; {again} computes it again")
     if found is None:

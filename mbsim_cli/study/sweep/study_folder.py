@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
@@ -110,7 +111,7 @@ class StudyFolder:
         try:
             return read_plan(_text(path), path)
         except FileNotFoundError:
-            begins = either(f"mbsim sweep MODEL.yaml -o {self}", f"model.sweep(folder={str(self)!r})")
+            begins = either(f"mbsim sweep MODEL.yaml -o {shlex.quote(str(self))}", f"model.sweep(folder={str(self)!r})")
             raise InputOutputError(f"{self} holds no study; {begins} begins one") from None
         except (OSError, UnicodeDecodeError) as error:
             raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
@@ -189,7 +190,7 @@ class StudyFolder:
 
     @property
     def _advice(self) -> str:
-        as_planned = either(f"mbsim sweep {self}", f"mbsim.open_study({str(self)!r}).compute()")
+        as_planned = either(f"mbsim sweep {shlex.quote(str(self))}", f"mbsim.open_study({str(self)!r}).compute()")
         return f"name another folder, continue as planned by {as_planned}, or start again by {flag('force')}"
 
     def _store_samples(self, values: np.ndarray) -> None:
