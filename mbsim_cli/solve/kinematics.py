@@ -96,7 +96,7 @@ class Path:
         """Sign of the determinant of J, which changes at singular positions; 0 in one."""
         sign = float(np.linalg.slogdet(self.at.work.eq.J[self.rows].real)[0])
         sizes = self._independence()[0]
-        return sign if sizes[-1] > SINGULAR * sizes[0] else 0.0
+        return sign if not sizes.size or sizes[-1] > SINGULAR * sizes[0] else 0.0
 
     def rest(self) -> None:
         """Set rates and multipliers of the state to zero."""

@@ -58,7 +58,8 @@ class JointReader:
         bodies = _Bodies(self._fields, self._system, self._theta, moving)
         found = [jet for joint in self._joints for jet in _coordinates(bodies, joint)]
         found += [Jet(*(part[..., c] for part in moving)) for c in self._system.elastic[0]]
-        parts = [np.stack(part, axis=-1) for part in zip(*found, strict=True)]  # (N, T, n) each
+        nothing = moving.x[..., :0]  # where no joint has a coordinate
+        parts = [np.stack(part, axis=-1) for part in zip(*found, strict=True)] or [nothing] * 3  # (N, T, n) each
         turns = np.isin(kinds(self._system.problem.model.tree), ROTATIONS)
         away = (parts[0][:, :1] - near[:, None]).real
         parts[0] = parts[0] - turns * (2.0 * np.pi * np.round(away / (2.0 * np.pi)))
