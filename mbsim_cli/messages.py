@@ -210,19 +210,19 @@ _family(
         "--step must be a positive number of seconds, or auto, not 'fast'",
     ),
     (
+        "MB301", "unknown name on the command line",
+        r"^unknown|is unknown|(^|: )no \w+ '|there (is|are) no (objective|scale|deriv|body|point|force|history|fit) |no result holds|^no such|has no (field|force|law|\{\})|^there is|the model has|is neither|can be named",
+        "A command names a parameter, sensor, study, option or key that does not exist.",
+        "Correct the spelling; `mbsim info MODEL`, `mbsim plot RESULT --list` and `--help` list what exists.",
+        "unknown parameter 'L_A'; did you mean 'L_A1'?",
+    ),
+    (
         "MB303", "options that do not go together",
         r"leave|twice|give one of|give --(?!all)|means nothing|has no effect|is for |has no use|, and has no|nothing to|takes others"
         r"|would hold|by name and as|has its own|comes once|only by",
         "Two options exclude each other, or one has no meaning for this model or command.",
         "Leave one of them out.",
         "--csv and --grid are two studies; give one of them",
-    ),
-    (
-        "MB301", "unknown name on the command line",
-        r"unknown|there (is|are) no (objective|scale|deriv|body|point|force|history|fit) |no result holds|^no such|has no (field|force|law|\{\})|^there is|the model has|is neither|can be named",
-        "A command names a parameter, sensor, study, option or key that does not exist.",
-        "Correct the spelling; `mbsim info MODEL`, `mbsim plot RESULT --list` and `--help` list what exists.",
-        "unknown parameter 'L_A'; did you mean 'L_A1'?",
     ),
     (
         "MB310", "not available in this combination", r".",

@@ -209,7 +209,7 @@ def test_checks_of_the_model_are_compared_unless_it_was_changed(of_fivebar):
 def test_states_alone_are_shown_without_a_mechanism(mbsim, tmp_path):
     model = ROOT / "models/benchmarks/van_der_pol.yaml"
     assert mbsim("run", model, "--duration", "0.1", "-o", "states.h5", "--sensitivity", "none").code == 0
-    told = "the model has states alone, and no bodies to draw"
+    told = "the model has no bodies to draw"
     done = mbsim("report", "states.h5")
     assert done.code == 0, done.err
     page = data_of(tmp_path / "states.html")

@@ -111,6 +111,17 @@ def test_a_sentence_has_the_code_whose_cure_helps(sentence, code):
     assert code_of(sentence, "model") == code
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "unknown study 's': the model has none: write one, or give --grid or --csv",
+        "--outputs: no sensor 'r'; did you mean 'q'?",
+    ],
+)
+def test_a_name_that_a_command_does_not_find_has_one_code(sentence):
+    assert code_of(sentence, "usage") == "MB301"
+
+
 def test_a_search_that_ends_early_has_a_code():
     sentence = "the optimality conditions hold to 3.1e-01 (L), not to 1e-08: the limit of 3 analyses is reached"
     assert code_of(sentence, "warning") == "MB609"

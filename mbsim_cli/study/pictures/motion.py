@@ -44,7 +44,7 @@ FINE = 8  # places of a trace for each frame
 ROAD_POINTS = 200
 
 
-NO_BODIES = "the model has states alone, and no bodies to draw"
+NO_BODIES = "the model has no bodies to draw"
 
 
 class MovingModel:
