@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from math import inf
 from typing import Any
 
 from mbsim_cli.messages import MODEL, code_of
@@ -161,6 +162,21 @@ def require_whole(name: str, value: Any, least: int = 0, meaning: str = "") -> N
     """Raise UsageError for an argument that is no whole number from ``least`` on."""
     if not is_whole(value, least):
         raise UsageError(f"{name} must be a whole number{meaning}, not {value!r}")
+
+
+def expected_size(value: float, unit: str = "", relative: bool = False) -> str:
+    """What a size, or a relative error, must be: "a positive number of seconds"; empty where it is that."""
+    if 0.0 < value < (1.0 if relative else inf):
+        return ""
+    return "a number between 0 and 1" if relative else f"a positive number{unit}"
+
+
+def require_names(argument: str, names: Any) -> None:
+    """Raise UsageError for an argument that is one name in place of a list, or holds a name twice."""
+    if isinstance(names, str):
+        raise UsageError(f"{argument} must be a list of names, as [{names!r}]")
+    if twice := next((name for k, name in enumerate(names) if name in names[:k]), None):
+        raise UsageError(f"{argument}: {twice!r} stands twice")
 
 
 def option(name: str, *values: str) -> str:

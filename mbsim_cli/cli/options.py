@@ -18,7 +18,7 @@ from mbsim_cli import system
 from mbsim_cli.cli import completion
 from mbsim_cli.cli.outcome import processor_time
 from mbsim_cli.cli.output import say
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import UsageError, expected_size
 from mbsim_cli.system import VARIABLES
 
 if TYPE_CHECKING:
@@ -213,18 +213,11 @@ def parse_overrides(parameters: list[str] | None, keys: list[str] | None) -> dic
     return overrides
 
 
-def positive(option: str, value: float | None, unit: str = " of seconds") -> float | None:
-    """Return the value, or raise UsageError where it is not a positive finite number."""
-    if value is not None and not 0 < value < float("inf"):
-        raise UsageError(f"{option} must be a positive number{unit}, not {value:g}")
+def positive(option: str, value: float | None, unit: str = " of seconds", relative: bool = False) -> float | None:
+    """Return the value, or raise UsageError where it is not a positive finite number, or a relative error below 1."""
+    if value is not None and (expected := expected_size(value, unit, relative)):
+        raise UsageError(f"{option} must be {expected}, not {value:g}")
     return value
-
-
-def _relative(option: str, error: float | None) -> float | None:
-    """Return a relative error, or raise UsageError where it is not between 0 and 1."""
-    if error is not None and not 0 < error < 1:
-        raise UsageError(f"{option} must be a number between 0 and 1, not {error:g}")
-    return error
 
 
 def _step_of(text: str | None) -> float | str | None:
@@ -302,9 +295,9 @@ def _settings(stated: Mapping[str, Any]) -> "Settings":
         formulation=stated.get("formulation"),
         integrator=stated.get("integrator"),
         overrides=parse_overrides(stated.get("parameter"), stated.get("set")),
-        tolerance=_relative("--tolerance", stated.get("tolerance")),
+        tolerance=positive("--tolerance", stated.get("tolerance"), relative=True),
         step=_step_of(stated.get("step")),
-        accuracy=_relative("--accuracy", stated.get("accuracy")),
+        accuracy=positive("--accuracy", stated.get("accuracy"), relative=True),
         duration=positive("--duration", stated.get("duration")),
         memory=_memory_of(stated.get("memory")),
     )

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 import h5py
 
-from mbsim_cli.errors import InputOutputError, Unjudged, either, flag
+from mbsim_cli.errors import InputOutputError, Unjudged, UsageError, either, flag
 from mbsim_cli.io.guard import FORMAT, attribute, fault_in, require_format
 from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, read_at, unlock, user, write_at
 
@@ -335,6 +335,16 @@ def may_replace(path: Path, *, kind: FileKind = RESULT, force: bool = False, pro
         return path.is_file() and not _is_one_of(path, protected) and (force or kind.is_own(path))
     except Unjudged:
         return False
+
+
+OTHER_FORMATS = (".csv", ".parquet", ".mat", ".npz", ".json", ".yaml")  # endings that no result file has
+
+
+def require_hdf5(path: Path) -> None:
+    """Raise UsageError for a result with the ending of another format."""
+    if path.suffix.lower() in OTHER_FORMATS:
+        hdf5 = path.with_suffix(".h5")
+        raise UsageError(f"{path}: a result is HDF5, as {hdf5}; mbsim export writes tables of it")
 
 
 def keep_apart(path: Path, read: Iterable[Path], what: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbsim_cli.errors import UsageError, option
+from mbsim_cli.errors import UsageError, option, require_names
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
@@ -74,6 +74,8 @@ def linearized(
     from mbsim_cli.solve.linear.state_space import inputs_of, state_space, with_expressed
     from mbsim_cli.study.diagnostics.health import plain_modes
 
+    require_names(option("inputs"), inputs)
+    require_names(option("outputs"), outputs or ())
     problem = assembled.problem
     if at == "equilibrium" and (states := assembled.states):
         listed = ", ".join(states)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError, UsageError
+from mbsim_cli.errors import AnalysisError, UsageError, require_names
 from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.drivers.observe import move_places, vary_places
 from mbsim_cli.model.layout import FlexibleTree
@@ -259,6 +259,7 @@ class Mechanics:
             return self._split(value, at.out.dG) if derivatives else value
         if derivatives:
             raise UsageError("derivatives are those of the forces on all coordinates; leave drives out")
+        require_names("drives", drives)
         if others := [name for name in drives if name not in self.coordinates]:
             raise UsageError(unknown("coordinate", others[0], self.coordinates))
         columns = list(map(self.coordinates.index, drives))
@@ -280,6 +281,8 @@ class Mechanics:
 
         Without v, or a, these are zero. Raises UsageError for places that there are not, or on bodies that deform.
         """
+        if isinstance(of, str):
+            require_names("of", of)
         asked = None if of is None else tuple(of), derivatives
         names, move, pose, motion, jacobian, vary, varied = self._places.get(asked) or self._placed(*asked)
         self._at(derivatives, t, q, v, a)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from math import inf
+from math import nan
 from os import PathLike
 from pathlib import Path
 from threading import local
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbsim_cli.assembly.packing import parameter_values
-from mbsim_cli.errors import MbsimError, UsageError, require_whole
+from mbsim_cli.errors import MbsimError, UsageError, expected_size, require_names, require_whole
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
@@ -106,8 +106,7 @@ def _option(name: str, value: Any) -> Any:
     if name == "step" and value == AUTO:
         return value
     number, relative = _number(value), name in ("tolerance", "accuracy")
-    if number is None or not 0.0 < number < (1.0 if relative else inf):
-        expected = "a number between 0 and 1" if relative else f"a positive number{_SIZES[name]}"
+    if expected := expected_size(nan if number is None else number, _SIZES[name], relative):
         raise UsageError(f"{name} must be {expected}{', or auto' * (name == 'step')}, not {value!r}")
     return number
 
@@ -530,13 +529,10 @@ class Model:
     def _known(self, by: Sequence[str]) -> tuple[str, ...]:
         """Names of parameters, each once; raises UsageError where they are not."""
         known = self._keys
-        if isinstance(by, str):
-            raise UsageError(f"by must be a list of names, as [{by!r}]")
-        for index, name in enumerate(by):
+        require_names("by", by)
+        for name in by:
             if not isinstance(name, str):
                 raise UsageError(f"by must be names of parameters, not {name!r}")
-            if name in by[:index]:
-                raise UsageError(f"by: {name!r} stands twice")
             if name not in known:
                 hint = suggest(name, known)
                 raise UsageError(f"by: unknown parameter {name!r}" + (f"; {hint}" if hint else ""))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError, InputOutputError, UsageError
+from mbsim_cli.errors import AnalysisError, InputOutputError
 from mbsim_cli.io.fields import FieldOnMesh
 from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, Parameters, Stored, axes
 from mbsim_cli.io.provenance import Provenance
-from mbsim_cli.io.target import check_target
+from mbsim_cli.io.target import check_target, require_hdf5
 from mbsim_cli.io.writer import Findings, ObjectiveResult, Origin, ResultWriter
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import in_words
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 # Runs that write a result file meanwhile.
 
-OTHER_FORMATS = (".csv", ".parquet", ".mat", ".npz", ".json", ".yaml")  # endings that no result file has
 NO_BOUNDS = (float("nan"), float("nan"))
 
 
@@ -75,9 +74,7 @@ def plan_for_file(
     The file is checked twice: before the runs that an automatic step takes, and when the model's tables are known.
     """
     check_target(output, **guard_of(model_file, force))
-    if output.suffix.lower() in OTHER_FORMATS:
-        hdf5 = output.with_suffix(".h5")
-        raise UsageError(f"{output}: a result is HDF5, as {hdf5}; mbsim export writes tables of it")
+    require_hdf5(output)
     plan = plan_run(model_file, settings, timing, listener, by)
     guard = guard_of(model_file, force)
     return plan, check_target(output, **guard), guard
@@ -269,8 +266,9 @@ class MemoryRecord:
         return {objective.name: objective.by_fields for objective in self._findings.objectives}
 
     def save(self, path: Path, *, force: bool) -> None:
-        """Write the result file of the run; raises InputOutputError."""
+        """Write the result file of the run; raises InputOutputError and UsageError."""
         target = check_target(path, force=force, protected=self._protected)
+        require_hdf5(path)
         writer = ResultWriter(target, self._origin, force, self._protected)
         try:
             writer.whole([self.variable(name).values for name in self.paths])

@@ -93,6 +93,8 @@ def test_what_is_no_result_stays(tmp_path):
             each.save(notes)
         with pytest.raises(mbsim.InputOutputError, match="there is no folder"):
             each.save(tmp_path / "nowhere" / "a.h5")
+        with pytest.raises(mbsim.UsageError, match="a result is HDF5"):
+            each.save(tmp_path / "a.csv")
     assert notes.read_text() == "mine"
     with pytest.raises(mbsim.InputOutputError, match="is the model itself"):
         result.save(path, force=True)
