@@ -408,7 +408,13 @@ _family(
         "the search has not converged: the limit of evaluations was reached",
     ),
     (
-        "MB610", "doubtful number", r"are \S+ turns|degrees stand|nothing uses|negative|exerts nothing|gyration|lies from the origin|free fall|rads?\b|stands for|larger than|smaller than|unusual|bounds|doubt|added or compared",
+        "MB614", "entry without effect", r"nothing (reads|uses|changes|moves)|exerts nothing",
+        "The file states something that the motion does not depend on.",
+        "Use it where it was meant to act, or leave it out.",
+        "nothing uses this law; it acts where its name stands",
+    ),
+    (
+        "MB610", "doubtful number", r"are \S+ turns|degrees stand|negative|gyration|lies from the origin|free fall|rads?\b|stands for|larger than|smaller than|unusual|bounds|doubt|added or compared",
         "A number of the file is possible and unlikely, such as a density of a gas or an angle of 90 rad.",
         "Check its unit; angles are in radians unless `deg` is written.",
         "in 2 of 10 cases 'L' lies outside of its bounds 1 and 2",

@@ -122,6 +122,20 @@ def test_a_name_that_a_command_does_not_find_has_one_code(sentence):
     assert code_of(sentence, "usage") == "MB301"
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "m.yaml:5:3: parameters.mass: nothing reads this parameter; gradients by it are zero",
+        "m.yaml:9:3: laws.l: nothing uses this law; it acts where its name stands",
+        "m.yaml:9:3: forces.s: exerts nothing with zero stiffness; leave it out",
+        "m.yaml:9:3: states.s.rate: is zero: nothing changes the state; make it a constant",
+        "m.yaml:1:1: the model has no bodies, and nothing moves; they stand under bodies",
+    ],
+)
+def test_what_has_no_effect_has_one_code(sentence):
+    assert code_of(sentence, "warning") == "MB614"
+
+
 def test_a_search_that_ends_early_has_a_code():
     sentence = "the optimality conditions hold to 3.1e-01 (L), not to 1e-08: the limit of 3 analyses is reached"
     assert code_of(sentence, "warning") == "MB609"
