@@ -331,14 +331,16 @@ def _kept(problem: Problem, fields: Fields) -> Iterator[int]:
 
 
 def _measure(found: Equations, problem: Problem, plan: Plan, columns: list[tuple[TreeJoint, int]]) -> None:
-    """Measures of one coordinate become those between bodies; coordinates that others combine are defined."""
+    """Measures of one coordinate become those between bodies; coordinates that others combine or follow are defined."""
     measures, mixed = problem.model.measures, dict[int, int]()
+    followed = getattr(problem.model.constraints.followers, "column", ())
     for k in np.flatnonzero(measures.kind == Measure.COORDINATES):
         listed = measures.coordinate[measures.first[k] : measures.first[k + 1]]
         factors = problem.theta[measures.theta[k] : measures.theta[k] + len(listed)]
         fixed = not problem.theta_rho[measures.theta[k] : measures.theta[k] + len(listed)].any()
         joined = [int(c) for c in listed if int(c) not in found.elastic]
-        if len(joined) == len(listed) == 1 and abs(factors[0]) == 1.0 and fixed:
+        alone = len(joined) == len(listed) == 1 and joined[0] not in followed
+        if alone and abs(factors[0]) == 1.0 and fixed:
             found.replaced[int(k)] = _measured(columns, joined[0], float(factors[0]), problem)
         else:
             for c in joined:

@@ -164,8 +164,8 @@ def _constraints(system: "NaturalSystem", at: Places) -> Constraints:
     old, first = model.constraints, len(model.measures.kind)
     followers = old.followers
     if isinstance(followers, Followers):
-        defined = {d.column: system.order[d.coordinate] for d in system.equations.defined}
-        column = [defined.get(c, NONE) for c in followers.column[kept].tolist()]
+        defined = {NONE: NONE} | {d.column: system.order[d.coordinate] for d in system.equations.defined}
+        column = [defined[c] for c in followers.column[kept].tolist()]
         followers = followers._replace(column=_integers([*column, *([NONE] * added)]))
     return old._replace(
         followers=followers,

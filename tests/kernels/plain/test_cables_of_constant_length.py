@@ -159,6 +159,28 @@ def path_over_pulleys(x, y, angle, *q):
     return straight + R * ((second - first) % turn) + r * ((second - third) % turn)
 
 
+PENDULUM = """
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {m: 2}
+bodies: {bob: {mass: m, inertia: {zz: 1}}}
+joints: {bob: {type: planar, bodies: [ground, bob], point: origin, axis: z, initial: {position: [0.6, -0.8]}}}
+cables: {rope: {path: [ground.origin, bob.origin], length: auto}}
+sensors: {p: {type: position, point: bob.origin}, T: {type: multiplier, constraint: rope}}
+objectives: {r: {final: norm(p)}, T: {at: {time: 0, value: T}}}
+analysis: {formulation: FORMULATION, step: 1e-3, duration: 4e-3, sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural", "ali1p-rtdyn1"])
+def test_a_cable_of_one_part_is_the_rod_of_a_pendulum(tmp_path, formulation):
+    path = tmp_path / "model.yaml"
+    path.write_text(PENDULUM.replace("FORMULATION", formulation))
+    found = mbsim.run(path).objectives
+    np.testing.assert_allclose([found["r"].value, found["T"].value], [1.0, 2 * 9.81 * 0.8], rtol=1e-9)
+    np.testing.assert_allclose([found["r"].gradient[0], found["T"].gradient[0]], [0.0, 9.81 * 0.8], atol=1e-8)
+
+
 def test_tension_over_pulleys_with_a_radius(tmp_path):
     """By the equations of motion under the length of the path as the one constraint, its derivatives by differences."""
     z = np.array([0.25, 0.7, 0.0, 0.92, 0.5], dtype=np.longdouble)
