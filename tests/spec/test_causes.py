@@ -158,6 +158,11 @@ def test_a_tab_is_called_one(tmp_path, text):
     assert issue.excerpt[issue.column - 1] == "\t"
 
 
+def test_what_a_wrong_include_lacks_is_not_missed(tmp_path):
+    (issue,) = issues_of(tmp_path, "include: base.yaml\nforces: {s: {type: force, point: a.b, value: [1, 0, 0]}}\n")
+    assert issue == "model.yaml:1:10: include: must be a list; write [base.yaml]"
+
+
 def test_a_text_with_braces_needs_quotes(tmp_path):
     with pytest.raises(ModelError) as caught:
         spec.load(write(tmp_path, "mbsim: 1\nrepeat:\n  a: {for: {i: [1, 2]}, joints: {J: {point: P_{i}, axis: z}}}\n"))

@@ -209,7 +209,11 @@ class _Reader:
 
     def _with_includes(self, root: Node, file: str, above: tuple[str, ...]) -> Node:
         merged = Node({}, file, root.line, root.column)
-        entries = root.value["include"].value
+        listed = root.value["include"]
+        entries = listed.value
+        if isinstance(entries, str):
+            hint = f"write [{entries}]"
+            self._report(file, NodeError("must be a list", listed.line, listed.column, hint, path="include"))
         for entry in entries if isinstance(entries, list) else []:
             if isinstance(entry.value, str) and (included := self._included(entry, file, above)) is not None:
                 own, other = root.value.get("mbsim"), included.value.get("mbsim")
