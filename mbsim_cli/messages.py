@@ -133,7 +133,7 @@ _family(
         "the vector has length zero and gives no direction",
     ),
     (
-        "MB113", "unit", r"state the value in|stand without units|is not a unit|unknown unit",
+        "MB113", "unit", r"stand in SI units|stand without units|is not a unit|unknown unit",
         "Numbers stand in SI units, without the unit behind them; `unit` of a parameter names one without a factor.",
         "Write the number in the unit that the message names; angles may be written in degrees, as `30 deg`.",
         "numbers stand in SI units, and 'mm' is 0.001 m; state the value in m",

@@ -282,6 +282,7 @@ def test_no_body_is_named_all(tmp_path):
         ("stiffness: 100", "stiffness: 100,5", "unknown key '5'; decimals stand behind a point"),
         ("parameters: [L, m]", "parameters: L", "or a list, such as [L_s1, L_s2]"),
         ("name: example", "name: `example`", "'`' begins no text; put the text in quotes"),
+        ("coordinate: A.angle, derivative: 1", "coordinate: A.angle.velocity", "derivative: 1 reads its rate"),
         ("angle: 90 deg", "angle: 90 degrees", "invalid syntax; write 90 deg"),
     ],
 )

@@ -48,7 +48,8 @@ FOUND = list(sentences())
 def test_a_code_is_documented_and_used(code):
     kind = KINDS[code]
     assert re.fullmatch(r"MB\d{3}", code) and kind.title and kind.cause.endswith(".") and kind.cure.endswith((".", ")"))
-    assert code_of(kind.example, kind.family) == code
+    message = kind.example.partition("; ")[0] if kind.family == "model" else kind.example  # hints of issues stand apart
+    assert code_of(message, kind.family) == code
     if kind is messages.INTERNAL:
         assert any("internal error" in text for _, text in FOUND)
         return

@@ -291,6 +291,8 @@ class References:
         elif joint in review.model.joints and name not in review.model.joints[joint].coordinates:
             known = review.model.joints[joint].coordinates
             hint = review.suggest(name, known) if known else "it has none"
+            if path[0] == "sensors" and name.removesuffix(".velocity") in known:
+                hint = "derivative: 1 reads its rate"
             message = f"joint {joint!r} has no coordinate {name!r}"
             review.report(path, message, hint, None if key else len(joint) + 1, key)
 
