@@ -61,7 +61,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
     for _ in range(count):
         if part == 0:
             position_kinematics(model.tree, theta, state.z, control.at_center, kin)
-            motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+            motion_kinematics(model.tree, theta, motion, kin)
         elif part == 1:
             constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
         elif part == 2:
@@ -72,7 +72,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 3:
             solve_constrained(work.tangent, 1e-3, work.column)
         elif part == 4:
-            column_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+            column_kinematics(model.tree, theta, motion, kin)
             beta, gamma, T = 0.5 * control.h, 0.25 * control.h**2, work.tangent.T
             newton_matrix(model, theta, t, beta, gamma, motion, eq.lines, state.lam, kin, comp, T)
         elif part == 5:
@@ -99,11 +99,9 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
                 extra.resting.velocity.dphi, extra.resting.acceleration.dphi,
             )  # fmt: skip
         elif part == 14:
-            velocity, acceleration = Load(work.corrections[0], state.sigma), Load(work.corrections[1], state.kappa)
-            vary_resting(
-                model, theta, directions, eq.lines, state.z, sens.z, kin, comp, tw, velocity, acceleration,
-                extra.resting.velocity, extra.resting.acceleration,
-            )  # fmt: skip
+            loads = Load(work.corrections[0], state.sigma), Load(work.corrections[1], state.kappa)
+            rests = extra.resting.velocity, extra.resting.acceleration
+            vary_resting(model, theta, directions, eq.lines, state.z, sens.z, kin, comp, tw, loads, rests)
         elif part == 15:
             move_lines(model, theta, eq.lines, kin, eq.line_rates)
         elif part == 16:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.kernels.algorithms.motion.workspace import Directions
+from mbsim_cli.kernels.algorithms.motion.workspace import Directions, LoadedMotion, Motion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.open_trees import accelerations, accelerations_and_variations
@@ -45,9 +45,9 @@ class Evaluations:
         self.zdd, self.dzdd = np.zeros((rows, n)), np.zeros((rows, n, p))
         none, d_none, t = np.zeros((rows, 0)), np.zeros((rows, 0, p)), np.zeros(rows)
         given, directions = (model, problem.theta), Directions(dtheta, TOUCH[type(model.tree)](model, dtheta))
-        self._alone = *given, tree, t, self.z, self.zd, dyn, self.zdd, none
-        self._varied = *given, directions, tree, t, self.z, self.zd, dz, dzd, dyn
-        self._varied += self.zdd, none, self.dzdd, d_none
+        motion, change = Motion(self.z, self.zd, self.zdd), LoadedMotion(dz, dzd, self.dzdd, d_none)
+        self._alone = *given, tree, t, motion, dyn, none
+        self._varied = *given, directions, tree, t, motion, change, dyn, none
 
     def alone(self):
         """Accelerations."""

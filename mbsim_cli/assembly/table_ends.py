@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
-from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.tree.kinematics import Poses, measured, poses
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import TYRES, Force, Measure
 from mbsim_cli.model.coordinates import kinds, of_columns
-from mbsim_cli.model.layout import NONE, Model
+from mbsim_cli.model.layout import NONE, STEP, Model
 from mbsim_cli.model.problem import Problem, instants_of
 from mbsim_cli.solve.breakpoints import ends, going_on, terms_of
 from mbsim_cli.solve.inverse.analysis import with_natural_values

@@ -57,6 +57,8 @@ import numpy as np
 
 from mbsim_cli.model.codes import ELEMENTS, EVERYWHERE, TOGETHER
 
+STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the derivative is exact
+
 GRAVITY = 0
 BODY_SIZE = 34
 P_P, R_P, P_C, R_C, MASS, COM, INERTIA = 0, 3, 12, 15, 24, 25, 28

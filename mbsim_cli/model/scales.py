@@ -67,15 +67,15 @@ def _unit_near(extent: float) -> float:
     return STEP ** float(np.round(np.log(extent) / np.log(STEP))) if extent > 0.0 else 1.0
 
 
-def _row_unit(model: Model, theta: np.ndarray, k: int, slides: np.ndarray, length: float) -> str:
+def _row_unit(model: Model, theta: np.ndarray, m: int, slides: np.ndarray, length: float) -> str:
     """Unit of a measure; that of a sum of coordinates is the unit of its largest term."""
-    measures, kind = model.measures, int(model.measures.kind[k])
+    measures, kind = model.measures, int(model.measures.kind[m])
     if kind == EULER_NORM:
         return ""
     if kind != COORDINATES:
         return "m" if kind in LENGTHS else "rad"
-    which = measures.coordinate[measures.first[k] : measures.first[k + 1]]
-    factors = np.abs(theta[measures.theta[k] : measures.theta[k] + which.size])
+    which = measures.coordinate[measures.first[m] : measures.first[m + 1]]
+    factors = np.abs(theta[measures.theta[m] : measures.theta[m] + which.size])
     largest = which[int(np.argmax(factors * np.where(slides[which], length, 1.0)))]
     if slides[largest]:
         return "m"

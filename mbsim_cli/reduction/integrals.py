@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.model.layout import STEP
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Array, N, StandardInput, Taylor, combined, tangent, turned
 
 # Terms of standard input data from one Gram matrix.
@@ -97,7 +98,6 @@ def _blocks(G: Array) -> dict[str, Array]:
 # Derivation: ``docs/theory/flexible_bodies.md``, section 4.
 
 EQUAL = 1e-6  # relative gap of squared frequencies, below which two modes count as equal
-STEP = 1e-30
 
 
 def in_modes(sid: StandardInput, along: StandardInput) -> StandardInput:

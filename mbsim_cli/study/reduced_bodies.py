@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
+from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.elastic import Supplied
 from mbsim_cli.assembly.tree.flexible import FlexibleBodies, damping_of, refused_at
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.io import sid_file
 from mbsim_cli.io.tables import read_numbers, read_table
 from mbsim_cli.io.target import HDF5, is_vtk
+from mbsim_cli.model.layout import STEP
 from mbsim_cli.reduction.data import Refused, StandardInput, Taylor, combined, real_part, selected, tangent
 from mbsim_cli.reduction.matrices import read_matrix
 from mbsim_cli.reduction.mesh import read_mesh, write_vtu

@@ -8,10 +8,10 @@ import numpy as np
 from mbsim_cli.assembly.elements.unsmooth_laws import acceleration_jumps, driving_edges
 from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import end_of
-from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.position.closing import start_from
 from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import UsageError
+from mbsim_cli.model.layout import STEP
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.expressions.named_numbers import Expressions
 from mbsim_cli.spec.expressions.number import Number

@@ -197,8 +197,8 @@ def test_pull_back_is_the_transpose_of_the_variation(name, stiff):
 
 def kinetic(tree, theta, state):
     """Kinetic energy; ``a`` of the state is the velocity of the origin."""
-    elastic = (coordinates(x) for x in (state.q, state.qd))
-    return flexible_kinetic(tree, theta, 0, tuple(state.w), tuple(state.a), *elastic)
+    elastic = Motion(coordinates(state.q), coordinates(state.qd), coordinates(state.qdd))
+    return flexible_kinetic(tree, theta, 0, (tuple(state.w), tuple(state.a)), elastic)
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -208,8 +208,8 @@ def test_energies_by_the_terms(name):
     motion = np.concatenate([state.a, state.w, state.qd])
     moved = mass_matrix(sid, state.q) @ motion
     assert kinetic(tree, theta, state) == pytest.approx(0.5 * motion @ moved, rel=1e-12)
-    elastic = [coordinates(x) for x in (state.q, state.qd)]
-    angular, linear = momentum(tree, theta, 0, tuple(state.w), tuple(state.a), *elastic)
+    elastic = Motion(*(coordinates(x) for x in (state.q, state.qd, state.qdd)))
+    angular, linear = momentum(tree, theta, 0, (tuple(state.w), tuple(state.a)), elastic)
     assert np.array([*linear, *angular]) == pytest.approx(moved[:6], rel=1e-12)
     mass, h = flexible_moment(tree, theta, 0, elastic[0])
     assert (mass, *h) == pytest.approx((float(sid.mass.M0), *first_moment(sid, state.q)), rel=1e-12)
@@ -235,21 +235,21 @@ def test_derivatives_of_energies(name):
     sid = body(name)
     state, (tree, theta) = random_state(sid), packed(sid)
     here, directions = Forces(tree, theta, state), Directions(sid, theta)
-    z, zd, _ = here.elastic
+    z = here.elastic.z
     dz, dzd = directions.elastic("q"), directions.elastic("qd")
     speeds = tuple(state.w), tuple(state.a)
     hat, found, adj = 1.7, [], [no_adjoints(here) for _ in range(3)]
-    by_w, by_v = pull_flexible_kinetic(tree, theta, 0, 0, hat, *speeds, z, zd, adj[0].z, adj[0].zd, adj[0].theta)
+    by_w, by_v = pull_flexible_kinetic(tree, theta, 0, 0, hat, speeds, here.elastic, adj[0])
     pull_flexible_strain(tree, theta, 0, 0, hat, z, adj[1].z, adj[1].theta)
     weights = 0.3, (0.5, -1.1, 0.7)
     pull_flexible_moment(tree, theta, 0, 0, *weights, z, adj[2].z, adj[2].theta)
     for k, change in enumerate(directions.states):
         varying = tree, theta, directions.theta, directions.theta[:, k].any(), 0, k
-        dw, dv = tuple(change.w), tuple(change.a)
+        dV = tuple(change.w), tuple(change.a)
         dm, dh = vary_flexible_moment(*varying, z, dz)
         found.append(
             [
-                vary_flexible_kinetic(*varying, *speeds, z, zd, dw, dv, dz, dzd),
+                vary_flexible_kinetic(*varying, speeds, here.elastic, dV, Motion(dz, dzd, dzd)),
                 vary_flexible_strain(*varying, z, dz),
                 weights[0] * dm + np.dot(weights[1], dh),
             ]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbsim_cli.kernels.algorithms.motion.workspace import Directions
+from mbsim_cli.kernels.algorithms.motion.workspace import Directions, LoadedMotion, Motion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.open_trees import accelerations, accelerations_and_variations
@@ -49,11 +49,11 @@ class Accelerations:
         self.dyn = (FLEXIBLE if deforms else FORMULATIONS)[formulation](model, theta, p, dtype)
         tree, time = open_tree(model), np.array([TIME])
         if directions is None:
-            self.status = accelerations(model, theta, tree, time, z, zd, self.dyn, zdd, reaction)
+            self.status = accelerations(model, theta, tree, time, Motion(z, zd, zdd), self.dyn, reaction)
         else:
             self.status = accelerations_and_variations(
-                model, theta, Directions(dtheta, TOUCH[type(model.tree)](model, dtheta)), tree, time, z, zd, dz, dzd,
-                self.dyn, zdd, reaction, dzdd, d_reaction,
+                model, theta, Directions(dtheta, TOUCH[type(model.tree)](model, dtheta)), tree, time,
+                Motion(z, zd, zdd), LoadedMotion(dz, dzd, dzdd, d_reaction), self.dyn, reaction,
             )  # fmt: skip
             self.dzdd, self.d_reaction = dzdd[0, :, :wanted], d_reaction[0, :, :wanted]
         self.z, self.zd, self.zdd, self.reaction = z[0], zd[0], zdd[0], reaction[0]

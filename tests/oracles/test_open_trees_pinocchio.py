@@ -7,7 +7,7 @@ product o of quaternions, e = (e_0, e_1, e_2, e_3) of unit length.
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.algorithms.motion.workspace import Directions, touch
+from mbsim_cli.kernels.algorithms.motion.workspace import Directions, LoadedMotion, Motion, touch
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.open_trees import accelerations_and_variations
@@ -110,9 +110,9 @@ class Tree:
         p, m = dtheta.shape[1], model.constraints.measure.size
         zdd, reaction, dzdd, d_reaction = (np.zeros((1, *k)) for k in ((n,), (m,), (n, p), (m, p)))
         status = accelerations_and_variations(
-            model, self.theta, Directions(dtheta, touch(model, dtheta)), open_tree(model), np.zeros(1), self.z[None],
-            self.zd[None], dz[None], dzd[None],
-            FORMULATIONS[formulation](model, self.theta, p), zdd, reaction, dzdd, d_reaction,
+            model, self.theta, Directions(dtheta, touch(model, dtheta)), open_tree(model), np.zeros(1),
+            Motion(self.z[None], self.zd[None], zdd), LoadedMotion(dz[None], dzd[None], dzdd, d_reaction),
+            FORMULATIONS[formulation](model, self.theta, p), reaction,
         )  # fmt: skip
         assert status == Status.OK
         v = self.tangent_velocity()

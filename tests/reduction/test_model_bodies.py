@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
+from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.flexible import FlexibleBodies
 from mbsim_cli.errors import ModelError
+from mbsim_cli.model.layout import STEP
 from mbsim_cli.reduction.data import dot
 from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.reduction.sid_text import sid_text

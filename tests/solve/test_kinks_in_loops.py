@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 import mbsim_cli as mbsim
 from mbsim_cli import spec
-from mbsim_cli.assembly.parameters.numbers import STEP
+from mbsim_cli.model.layout import STEP
 from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT

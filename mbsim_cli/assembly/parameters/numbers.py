@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mbsim_cli.model.layout import STEP
 from mbsim_cli.solve.sparse import Sparse
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.system import waited_for
@@ -127,7 +128,6 @@ def flat(m: Matrix) -> Vector:
 
 # Numbers of a model file as the packing reads them: real, or with a complex step along one parameter.
 
-STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the derivative is exact
 STEEP, SHORTER = 1e10, 1e-8  # derivative that is checked by a shorter step, and the ratio of the steps
 MANY = 1_000_000  # entries of d theta / d rho, above which most are zero and it may be sparse
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.measures import MeasureTable
-from mbsim_cli.assembly.parameters.numbers import STEP, Scalar
+from mbsim_cli.assembly.parameters.numbers import Scalar
 from mbsim_cli.assembly.position.equations import Equations, Group, InitialMeasure, Scaled, groups
 from mbsim_cli.assembly.position.search import (
     CLOSED,
@@ -26,7 +26,7 @@ from mbsim_cli.assembly.tree.kinematics import Inertia, Poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.layout import NONE, STEP
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales, scales_of
 

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.measures import Identity
-from mbsim_cli.assembly.parameters.numbers import STEP, Scalar
+from mbsim_cli.assembly.parameters.numbers import Scalar
 from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measured, poses, poses_of_columns
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, of_columns
-from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, Curves, FlexibleTree, Followers, Measures, Pairs
+from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, STEP, Curves, FlexibleTree, Followers, Measures, Pairs
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales
 from mbsim_cli.system import cached_property

@@ -151,7 +151,7 @@ def measured(
     own = slice(pairs.first[pair], pairs.first[pair + 1])
     try:
         with np.errstate(divide="raise"):
-            value, x, u = measure_value(kind, theta, offset, *at.frame(pairs.a[pair]), *at.frame(pairs.b[pair]))
+            value, x, u = measure_value(kind, theta, offset, (at.frame(pairs.a[pair]), at.frame(pairs.b[pair])))
     except ArithmeticError:  # points that coincide, or a vector along the axis of its angle: without a derivative
         value, x, u = 0.0, ZERO, ZERO
     row = []

@@ -339,11 +339,11 @@ def of_rigid(inertia):
 def store_rigid(array, i, inertia):
     """Write the inertia (m, h, J) of a rigid body to row i."""
     J, H, M = of_rigid(inertia)
-    for k in range(6):
-        array[i, _J + k] = J[k]
-        array[i, _M + k] = M[k]
-    for k in range(9):
-        array[i, _H + k] = H[k]
+    for j in range(6):
+        array[i, _J + j] = J[j]
+        array[i, _M + j] = M[j]
+    for j in range(9):
+        array[i, _H + j] = H[j]
 
 
 @inlined
@@ -417,10 +417,10 @@ def add_shifted(array, p, inertia, d):
     array[p, _J + 3] += J[3] + 0.5 * (x[1] + y[0])
     array[p, _J + 4] += J[4] + 0.5 * (x[2] + z[0])
     array[p, _J + 5] += J[5] + 0.5 * (y[2] + z[1])
-    for k in range(9):
-        array[p, _H + k] += G[k]
-    for k in range(6):
-        array[p, _M + k] += M[k]
+    for j in range(9):
+        array[p, _H + j] += G[j]
+    for j in range(6):
+        array[p, _M + j] += M[j]
 
 
 @inlined

@@ -14,7 +14,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_pe
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
 from mbsim_cli.kernels.algorithms.systems.contract import (
     compose,
     constrain,
@@ -50,16 +50,20 @@ class ClosedLoops(NamedTuple):
 
 
 @kernel
-def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
-    """z'' (n,) and all multipliers (m,); False where the matrix is singular, or the projection before has failed."""
+def accelerate(model, theta, t, motion, dyn, reaction_out):
+    """Find z'' of the ``motion``, and all multipliers (m,).
+
+    False where the matrix is singular, or the projection before has failed.
+    """
     loops = dyn.open_tree
     kin, eq, factor, columns, state = loops.kin, loops.eq, loops.factor, loops.columns, loops.state
+    z, zdd_out = motion.z, motion.zdd
     failed, stands = loops.found[0] == FAILED, stands_at(z, loops)
     loops.found[0] = UNKNOWN
     if failed or not (stands or factor_at(model, theta, t, z, loops)):
         return False
     copy_to(z, state.z)
-    copy_to(zd, state.zd)
+    copy_to(motion.zd, state.zd)
     clear(state.zdd)
     clear(state.lam)
     load(model, theta, t, state, kin, loops.comp, eq)
@@ -177,13 +181,13 @@ def stands_at(z, loops):
 @kernel
 def settle(model, theta, t, directions, tree, state, sens):
     """Project positions and velocities, with their sensitivities, where that is possible: ``tree`` are Loops."""
-    if project(model, theta, t, tree, state) and sens.z.size > 0:
+    if project_motion(model, theta, t, tree, state) and sens.z.size > 0:
         _vary_position(model, theta, t, directions, tree, state, sens)
         _vary_velocity(model, theta, t, directions, tree, state, sens)
 
 
 @kernel
-def project(model, theta, t, loops, state):
+def project_motion(model, theta, t, loops, state):
     """Project positions and velocities; returns, and notes in ``loops``, whether that was possible."""
     loops.found[0] = FAILED
     if not _project_position(model, theta, t, loops, state.z):
@@ -277,11 +281,10 @@ def _vary_position(model, theta, t, directions, loops, state, sens):
             model, theta, directions, Motion(state.z, still, still), kin, Motion(sens.z, nothing, nothing), loops.tw
         )  # fmt: skip
         vary_equations(model, theta, directions, eq.lines, t, state.z, sens.z, kin, loops.tw, columns.e)
-        load = Load(loops.x, loops.mu)
+        load, rests = Load(loops.x, loops.mu), (loops.rest, loops.other)
         vary_at_rest(
-            model, theta, directions, eq.lines, state, sens.z, kin, loops.comp, loops.tw, load, load, loops.rest,
-            loops.other,
-        )  # fmt: skip
+            model, theta, directions, eq.lines, state.z, sens.z, kin, loops.comp, loops.tw, (load, load), rests
+        )
         _add_mass_times_change(loops, sens.z)
         solve_constrained(loops.factor, SOLVED, columns)
         add_scaled(-1.0, columns.x, sens.z)
@@ -323,11 +326,8 @@ def _vary_velocity(model, theta, t, directions, loops, state, sens):
     vary_bodies_of(
         model, theta, directions, Motion(state.z, state.zd, still), kin, Motion(sens.z, sens.zd, nothing), loops.tw
     )  # fmt: skip
-    load = Load(loops.y, loops.nu)
-    vary_at_rest(
-        model, theta, directions, eq.lines, state, sens.z, kin, loops.comp, loops.tw, load, load, loops.rest,
-        loops.other,
-    )  # fmt: skip
+    load, rests = Load(loops.y, loops.nu), (loops.rest, loops.other)
+    vary_at_rest(model, theta, directions, eq.lines, state.z, sens.z, kin, loops.comp, loops.tw, (load, load), rests)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     moved, d_moved = loops.state, loops.d_state
     copy_to(state.z, moved.z)
@@ -378,7 +378,7 @@ def pull_accelerations(model, theta, t, state, work, adj):
         return True, 0.0
     loops = work.open_tree
     kin, eq, columns, moved = loops.kin, loops.eq, loops.d_columns, loops.state
-    if not accelerate(model, theta, t, state.z, state.zd, work.dyn, moved.zdd, moved.lam):
+    if not accelerate(model, theta, t, Motion(state.z, state.zd, moved.zdd), work.dyn, moved.lam):
         return False, 1.0
     load(model, theta, t, moved, kin, loops.comp, eq)
     move_columns(model, theta, moved, kin)
@@ -428,10 +428,8 @@ def pull_settled(model, theta, t, work, state, adj):
         model, theta, t, Motion(state.z, state.zd, loops.zero), eq, kin, loops.comp, work.none, work.nu, work.no_nu, adj
     )  # fmt: skip
     clear(work.rest.z)
-    pull_at_rest(
-        model, theta, t, state.z, loops.zero, loops.y, loops.nu, eq, work.still, loops.comp, work.virtual, work.no_nu,
-        work.rest,
-    )  # fmt: skip
+    resting = LoadedMotion(state.z, loops.zero, loops.y, loops.nu)
+    pull_at_rest(model, theta, t, resting, eq, work.still, loops.comp, work.virtual, work.no_nu, work.rest)
     add_scaled(1.0, work.rest.z, adj.z)
     clear(adj.zdd)
     _pull_position(model, theta, t, work, state, adj)
@@ -456,10 +454,8 @@ def _pull_position(model, theta, t, work, state, adj):
         scaled(-1.0, columns.mu, work.nu)
         _add_transposed(loops, work, adj.z)
         clear(work.rest.z)
-        pull_at_rest(
-            model, theta, t, state.z, loops.zero, loops.x, loops.mu, loops.eq, work.still, loops.comp, work.virtual,
-            work.nu, work.rest,
-        )  # fmt: skip
+        resting = LoadedMotion(state.z, loops.zero, loops.x, loops.mu)
+        pull_at_rest(model, theta, t, resting, loops.eq, work.still, loops.comp, work.virtual, work.nu, work.rest)
         scaled(-1.0, work.nu, work.nu)
         _add_transposed(loops, work, work.rest.z)
         copy_to(work.rest.z, columns.b)

@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_pe
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads, loads_settled, take_loads, with_loads
-from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, motion_alone
 from mbsim_cli.kernels.algorithms.reactions.systems import (
     find_forces,
     find_multiplier_forces,
@@ -185,14 +185,16 @@ def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra
 
 @inlined
 def find_recorded_forces(model, theta, at_center, record, row, multiplier, work):
-    """Evaluate the motion at a row of a record, and all forces there by the multipliers (m,)."""
+    """Evaluate the motion at a row of a record, and all forces there by the multipliers (m,); return both."""
     kin, comp, eq = work.kin, work.comp, work.eq
     t, state = record.time[row], recorded_motion(record, row)
     place(model, theta, state.z, at_center, kin)
     move(model, theta, state, kin)
     constrain(model, theta, t, state.z, kin, eq)
     expect_recorded(record.expected, row, kin)
-    find_forces(model, theta, t, state, multiplier, kin, comp, eq)
+    loaded = LoadedMotion(state.z, state.zd, state.zdd, multiplier)
+    find_forces(model, theta, t, loaded, kin, comp, eq)
+    return loaded
 
 
 @entry
@@ -205,16 +207,15 @@ def observe_reactions(
     """
     kin, comp, eq = work.kin, work.comp, work.eq
     for row in range(record.time.size):
-        t, state = record.time[row], recorded_motion(record, row)
-        find_recorded_forces(model, theta, at_center, record, row, multiplier[row], work)
-        read_reactions(model, theta, reactions, state.z, multiplier[row], kin, comp, eq, out[row])
+        state = find_recorded_forces(model, theta, at_center, record, row, multiplier[row], work)
+        read_reactions(model, theta, reactions, state, kin, comp, eq, out[row])
         if directions.dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             sens = LoadedMotion(dz, dzd, dzdd, d_multiplier[row])
-            vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+            vary_bodies_of(model, theta, directions, motion_alone(state), kin, sens, tw)
             vary_read(
-                model, theta, directions, reactions, t, state, multiplier[row], sens, kin, comp, eq, tw, dQ, d_out[row]
-            )  # fmt: skip
+                model, theta, directions, reactions, record.time[row], state, sens, kin, comp, eq, tw, dQ, d_out[row]
+            )
 
 
 @entry
@@ -235,5 +236,6 @@ def reactions_to(model, theta, reactions, at_center, work, time, position, multi
         place(model, theta, z, at_center, kin)
         constrain(model, theta, time[row], z, kin, eq)
         for k in range(multiplier.shape[1]):
-            find_multiplier_forces(model, theta, z, multiplier[row, k], kin, comp, eq)
-            read_reactions(model, theta, reactions, z, multiplier[row, k], kin, comp, eq, out[row, k])
+            state = LoadedMotion(z, z, z, multiplier[row, k])  # of which z and the multipliers are read
+            find_multiplier_forces(model, theta, state, kin, comp, eq)
+            read_reactions(model, theta, reactions, state, kin, comp, eq, out[row, k])

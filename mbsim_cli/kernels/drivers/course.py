@@ -117,8 +117,8 @@ _interpolate = table_by_type(
 @kernel
 def begin(work):
     """Begin a call, with no row filled."""
-    for k in range(work.course.size):
-        work.course[k] = 0.0
+    for j in range(work.course.size):
+        work.course[j] = 0.0
     work.course[REGULAR] = 1.0
     work.course[BEGUN] = work.clock[TRIED]
 

@@ -49,7 +49,8 @@ def linearise(model, theta, beta, gamma, at_center, directions, state, sens, kin
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     tangent(model, theta, t, beta, gamma, state, eq, kin, comp, out.T)
-    _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out)
+    _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
+    _vary_measures(model, theta, directions, state, sens, kin, tw, out)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
     mass(model, theta, kin, comp, out.M)
     find_loads(model, theta, state.z, kin)
@@ -62,22 +63,28 @@ def close_loops(model, theta, at_center, directions, state, sens, kin, eq, tw, o
     move(model, theta, state, kin)
     constrain(model, theta, t, state.z, kin, eq)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
-    _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out)
+    _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
+    _vary_measures(model, theta, directions, state, sens, kin, tw, out)
 
 
 @inlined
-def _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out):
-    """Variations of the bodies' motion, of Phi, Phi', Phi'', and of measures."""
+def _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out):
+    """Variations of the bodies' motion, and of Phi, Phi', Phi''."""
     vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     vary_equations(model, theta, directions, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
-    for k in range(model.measures.kind.size):
-        out.measures[k] = measure(model, theta, k, state, kin)
+
+
+@inlined
+def _vary_measures(model, theta, directions, state, sens, kin, tw, out):
+    """Measures and their variations."""
+    for m in range(model.measures.kind.size):
+        out.measures[m] = measure(model, theta, m, state, kin)
         for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
-            d = block(out.d_measures, g)
-            value = vary_measure(model, theta, directions, k, g, d, state, sens, kin, tw)
-            put(out.d_measures, k, d, value)
+            k = block(out.d_measures, g)
+            value = vary_measure(model, theta, directions, m, g, k, state, sens, kin, tw)
+            put(out.d_measures, m, k, value)
 
 
 # Everything about one time point in natural coordinates, as ``linearise`` of a tree, but for measures and tangent.
@@ -90,10 +97,7 @@ def stand(model, theta, at_center, directions, state, sens, kin, comp, eq, tw, o
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     mass(model, theta, kin, comp, out.M)
     move_columns(model, theta, state, kin)
-    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
-    vary_equations(model, theta, directions, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
-    move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
+    _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
 
 

@@ -32,11 +32,11 @@ from mbsim_cli.kernels.drivers.stepping import (
     TIME,
     Breakpoints,
     divides,
-    end_of_step,
+    end_by_clock,
     grow,
-    is_finite,
     move_clock,
     next_size,
+    stays_finite,
 )
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
@@ -125,7 +125,7 @@ def take_in(regular, scheme, case):
     keep_stage(stage, probe, d_probe, stages)
     accepted, reached = stage >= s, 0.0
     if accepted:
-        reached = end_of_step(clock, h, step, end, control.adaptive, work.breakpoints)
+        reached = end_by_clock(clock, h, step, end, control.adaptive, work.breakpoints)
     if stage == s:
         copy_state(probe, d_probe, work.trial, work.d_trial)
     if control.adaptive and (stage == s or not regular):
@@ -158,7 +158,7 @@ def take_in(regular, scheme, case):
             grow(step, clock)
         stage = 0
         course[REJECTED] = 0.0
-        if not is_finite(state, sens):
+        if not stays_finite(state, sens):
             return Status.NOT_FINITE.value
     course[STAGE_OF] = stage
     return EVALUATE

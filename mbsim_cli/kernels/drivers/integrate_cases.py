@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive
 from mbsim_cli.kernels.compiler.jit import entry, kernel
@@ -51,11 +52,11 @@ def integrate_cases(model, scheme, theta, dyn, cases, probes, lanes, statuses, c
     """
     while True:
         first = NONE
-        for k in range(statuses.size):
-            if statuses[k] == EVALUATE:
-                statuses[k] = _form(k, model, scheme, case_of(cases, k), lanes)
-            if statuses[k] == EVALUATE and first == NONE:
-                first = k
+        for lane in range(statuses.size):
+            if statuses[lane] == EVALUATE:
+                statuses[lane] = _form(lane, model, scheme, case_of(cases, lane), lanes)
+            if statuses[lane] == EVALUATE and first == NONE:
+                first = lane
         if first == NONE:
             return
         _fill(first, statuses, lanes)
@@ -67,54 +68,54 @@ def integrate_cases(model, scheme, theta, dyn, cases, probes, lanes, statuses, c
         except Exception:
             together = False
             counts[1] += 1
-        for k in range(statuses.size):
-            if statuses[k] == EVALUATE:
-                case = case_of(cases, k)
+        for lane in range(statuses.size):
+            if statuses[lane] == EVALUATE:
+                case = case_of(cases, lane)
                 if together:
-                    _scatter(k, case.work.probe, case.work.reached, lanes)
+                    _scatter(lane, case.work.probe, case.work.reached, lanes)
                 else:
                     regular = _accelerate_alone(model, case)
-                statuses[k] = take_in(regular, scheme, case)
+                statuses[lane] = take_in(regular, scheme, case)
 
 
 @kernel
-def case_of(cases, k):
-    """Case k."""
-    if k < 4:
-        if k < 2:
-            return cases.a if k == 0 else cases.b
-        return cases.c if k == 2 else cases.d
-    if k < 6:
-        return cases.e if k == 4 else cases.f
-    return cases.g if k == 6 else cases.h
+def case_of(cases, lane):
+    """The case of a lane."""
+    if lane < 4:
+        if lane < 2:
+            return cases.a if lane == 0 else cases.b
+        return cases.c if lane == 2 else cases.d
+    if lane < 6:
+        return cases.e if lane == 4 else cases.f
+    return cases.g if lane == 6 else cases.h
 
 
 @kernel
-def _form(k, model, scheme, case, lanes):
-    """Form the next probe of case k, into its lane; return what ``form_probe`` does."""
+def _form(lane, model, scheme, case, lanes):
+    """Form the next probe of a case, into its lane; return what ``form_probe`` does."""
     work, status = case.work, form_probe(model, scheme, case)
     if status == EVALUATE:
-        lanes.t[0, k] = work.course[AT]
+        lanes.t[0, lane] = work.course[AT]
         for c in range(work.probe.z.size):
-            lanes.z[c, k], lanes.zd[c, k] = work.probe.z[c], work.probe.zd[c]
+            lanes.z[c, lane], lanes.zd[c, lane] = work.probe.z[c], work.probe.zd[c]
     return status
 
 
 @kernel
 def _fill(first, statuses, lanes):
     """Lanes of runs at their end do what the first one does."""
-    for k in range(statuses.size):
-        if statuses[k] != EVALUATE:
-            lanes.t[0, k] = lanes.t[0, first]
+    for lane in range(statuses.size):
+        if statuses[lane] != EVALUATE:
+            lanes.t[0, lane] = lanes.t[0, first]
             for c in range(lanes.z.shape[0]):
-                lanes.z[c, k], lanes.zd[c, k] = lanes.z[c, first], lanes.zd[c, first]
+                lanes.z[c, lane], lanes.zd[c, lane] = lanes.z[c, first], lanes.zd[c, first]
 
 
 @kernel
 def _accelerate(model, theta, dyn, probes):
     """``evaluate_state`` of all lanes; raises ``Parted``."""
     drive(model, theta, probes.t[0], dyn.open_tree, probes.z, probes.zd)
-    return accelerate(model, theta, probes.t[0], probes.z, probes.zd, dyn, probes.zdd, probes.lam)
+    return accelerate(model, theta, probes.t[0], motion_alone(probes), dyn, probes.lam)
 
 
 @kernel
@@ -127,11 +128,11 @@ def _accelerate_alone(model, case):
 
 
 @kernel
-def _scatter(k, probe, reached, lanes):
-    """Give case k what stands in its lane."""
+def _scatter(lane, probe, reached, lanes):
+    """Give a case what stands in its lane."""
     for j in range(reached.shape[0]):
-        reached[j, 0], reached[j, 1] = lanes.reached[j, 0, k], lanes.reached[j, 1, k]
+        reached[j, 0], reached[j, 1] = lanes.reached[j, 0, lane], lanes.reached[j, 1, lane]
     for c in range(probe.z.size):
-        probe.z[c], probe.zd[c], probe.zdd[c] = lanes.z[c, k], lanes.zd[c, k], lanes.zdd[c, k]
+        probe.z[c], probe.zd[c], probe.zdd[c] = lanes.z[c, lane], lanes.zd[c, lane], lanes.zdd[c, lane]
     for r in range(probe.lam.size):
-        probe.lam[r] = lanes.lam[r, k]
+        probe.lam[r] = lanes.lam[r, lane]

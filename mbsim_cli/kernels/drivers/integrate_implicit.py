@@ -36,11 +36,11 @@ from mbsim_cli.kernels.drivers.stepping import (
     TIME,
     Breakpoints,
     divides,
-    end_of_step,
+    end_by_clock,
     grow,
-    is_finite,
     move_clock,
     next_size,
+    stays_finite,
 )
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
@@ -111,7 +111,7 @@ def _try_step(model, scheme, case):
     status = start_step(scheme, control.error, case)
     if status == MAKE_STEP:
         t, h = work.clock[TIME], course[LENGTH]
-        at = end_of_step(work.clock, h, scheme.step, scheme.end, adaptive, work.breakpoints)
+        at = end_by_clock(work.clock, h, scheme.step, scheme.end, adaptive, work.breakpoints)
         found = _stages(model, t, h, tableau, control.newton, case)
         course[AT], course[REGULAR] = at, 1.0 if found != Status.SINGULAR else 0.0
         if found == Status.OK:
@@ -159,7 +159,7 @@ def _take_in(regular, scheme, case):
             _accept(s - 1, state, sens, work)
             move_clock(at, h, scheme.step, clock, work.breakpoints, case.inside)
             course[REJECTED] = 0.0
-            if not is_finite(state, sens):
+            if not stays_finite(state, sens):
                 status = Status.NOT_FINITE.value
     return status
 

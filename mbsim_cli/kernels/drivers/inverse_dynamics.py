@@ -19,7 +19,7 @@ from mbsim_cli.kernels.algorithms.torques.derivatives import (
     form_row,
     pull,
     vary_parameter,
-    write_row,
+    write_entries,
 )
 from mbsim_cli.kernels.algorithms.torques.lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
 from mbsim_cli.kernels.compiler.jit import entry
@@ -120,7 +120,7 @@ def lane_derivatives(system, motion, wrench, change, work, torque_out, by_q_out,
             vary_parameter(system, change, wrench, first, k, work, by_parameter_out)
         for i in range(n):
             form_row(related, load_row[i] >= 0, i, work.column, work.row)
-            write_row(related, i, first, count, work.row, by_q_out, by_v_out, by_a_out)
+            write_entries(related, i, first, count, work.row, by_q_out, by_v_out, by_a_out)
             for l in range(count):
                 torque_out[first + l, i] = work.column[i]["torque"][0, l]
         finite &= is_finite(torque_out[first : first + count]) & is_finite(by_parameter_out[first : first + count])
@@ -162,8 +162,7 @@ class Torque(NamedTuple):
 def general_torques(model, theta, at_center, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
     """torque (N, n) and its variations (N, n, d) in directions of theta and, ``sens``, of the coordinates (n, d)."""
     for row in range(motion.time.size):
-        t, z, zd, zdd = motion.time[row], motion.position[row], motion.velocity[row], motion.acceleration[row]
-        state = Motion(z, zd, zdd)
+        t, state = motion.time[row], Motion(motion.position[row], motion.velocity[row], motion.acceleration[row])
         evaluate_free(model, theta, t, at_center, state, kin, comp, Torque(Q, torque_out[row]))
         if directions.dtheta.shape[1] > 0:
             vary_free(model, theta, directions, t, state, sens, kin, comp, tw, d_torque_out[row])
@@ -174,15 +173,16 @@ def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp
     """``general_torques`` where all forces are applied ones: compiles in 10 s instead of 16."""
     tree = model.tree
     for row in range(motion.time.size):
-        t, z, zd, zdd = motion.time[row], motion.position[row], motion.velocity[row], motion.acceleration[row]
+        t, z = motion.time[row], motion.position[row]
+        given = Motion(z, motion.velocity[row], motion.acceleration[row])
         position_kinematics(tree, theta, z, at_center, kin)
-        motion_kinematics(tree, theta, z, zd, zdd, kin)
+        motion_kinematics(tree, theta, given, kin)
         clear_wrenches(comp.W, Q)
         for f in range(model.forces.kind.size):
             add_force_on_bodies(model, theta, t, f, kin, comp.W)
         residual(tree, kin, comp, Q, torque_out[row])
         if directions.dtheta.shape[1] > 0:
-            column_kinematics(tree, theta, z, zd, zdd, kin)
+            column_kinematics(tree, theta, given, kin)
             vary_kinematics(tree, theta, directions, kin, motion_alone(sens), tw)
             clear_forces(tw, d_torque_out[row])
             for f in range(model.forces.kind.size):

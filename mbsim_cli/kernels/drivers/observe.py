@@ -58,9 +58,9 @@ def follow_rows(model, theta, kin, turns, record):
         place(model, theta, record.position[row], True, kin)
         move_bodies(model, theta, recorded_motion(record, row), kin)
         for j in range(turns.measure.size):
-            k = turns.measure[j]
-            _, rate, _ = measure_and_rate(model, theta, k, kin)
-            kin.expected[k] = turns.value[j] + half * (turns.rate[j] + rate.real)
+            m = turns.measure[j]
+            _, rate, _ = measure_and_rate(model, theta, m, kin)
+            kin.expected[m] = turns.value[j] + half * (turns.rate[j] + rate.real)
         follow_angles(model, theta, kin, turns)
         turns.time[0] = record.time[row]
         copy_to(kin.expected, record.expected[row])

@@ -42,29 +42,32 @@ def first_step(control, h, state, probe):
 
 
 @entry
-def accelerations(model, theta, open_tree, time, z, zd, dyn, zdd_out, reaction_out):
-    """z'' (B, n) and multipliers of drivers (B, m) at z, zd (B, n), whose driven coordinates are set; a Status."""
+def accelerations(model, theta, open_tree, time, motion, dyn, reaction_out):
+    """Find z'' of a Motion (B, n) at many states, whose driven coordinates are set, and multipliers of drivers (B, m).
+
+    Returns a Status.
+    """
+    z, zd, zdd_out = motion.z, motion.zd, motion.zdd
     for row in range(time.size):
         t = time[row]
         drive(model, theta, t, open_tree, z[row], zd[row])
-        if not accelerate(model, theta, t, z[row], zd[row], dyn, zdd_out[row], reaction_out[row]):
+        if not accelerate(model, theta, t, Motion(z[row], zd[row], zdd_out[row]), dyn, reaction_out[row]):
             return Status.SINGULAR.value
     return Status.OK.value
 
 
 @entry
-def accelerations_and_variations(
-    model, theta, directions, open_tree, time, z, zd, dz, dzd, dyn, zdd_out, reaction_out, dzdd_out, d_reaction_out
-):
-    """The same, and dz'' (B, n, p), d_reaction (B, m, p) for dz, dzd (B, n, p) and ``directions``."""
+def accelerations_and_variations(model, theta, directions, open_tree, time, motion, change, dyn, reaction_out):
+    """The same, and dz'' and d_reaction of a LoadedMotion ``change`` (B, n, p) for its dz, dzd and ``directions``."""
+    z, zd, zdd_out, dz, dzd = motion.z, motion.zd, motion.zdd, change.z, change.zd
     for row in range(time.size):
         t = time[row]
         drive(model, theta, t, open_tree, z[row], zd[row])
         vary_drive(model, theta, directions.dtheta, t, open_tree, z[row], zd[row], dz[row], dzd[row])
-        if not accelerate(model, theta, t, z[row], zd[row], dyn, zdd_out[row], reaction_out[row]):
-            return Status.SINGULAR.value
         state = Motion(z[row], zd[row], zdd_out[row])
-        sens = LoadedMotion(dz[row], dzd[row], dzdd_out[row], d_reaction_out[row])
+        if not accelerate(model, theta, t, state, dyn, reaction_out[row]):
+            return Status.SINGULAR.value
+        sens = LoadedMotion(dz[row], dzd[row], change.zdd[row], change.lam[row])
         vary_accelerations(model, theta, directions, t, state, sens, dyn)
     return Status.OK.value
 

@@ -18,7 +18,7 @@ from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
-from mbsim_cli.kernels.drivers.stepping import is_finite
+from mbsim_cli.kernels.drivers.stepping import stays_finite
 from mbsim_cli.kernels.integrators.ali3p import TURNED, Equations, State, copy_iterate, end_of_step, newton, project
 from mbsim_cli.kernels.integrators.ali3p_derivatives import OfProjections, vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.onsets import Onsets, find_arguments, follow_arguments, passes_onset
@@ -153,7 +153,7 @@ def make_step(model, theta, control, step, scale, latest, directions, state, sen
         error = max(error, projected)
         if status != Status.OK:
             return status, count, error, scale
-    if not is_finite(state, sens):
+    if not stays_finite(state, sens):
         return Status.NOT_FINITE, count, error, scale
     follow_angles(model, theta, kin, work.turns)
     return Status.OK, count, error, scale

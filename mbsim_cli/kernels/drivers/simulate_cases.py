@@ -19,14 +19,14 @@ from mbsim_cli.kernels.compiler.simd import WIDTH, as_column, flat
 from mbsim_cli.kernels.drivers.integrate_cases import case_of
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, make_step, write_row
-from mbsim_cli.kernels.drivers.stepping import is_finite
+from mbsim_cli.kernels.drivers.stepping import stays_finite
 from mbsim_cli.kernels.integrators.ali3p import factor_tangent, project, trapezoidal_tangent
 from mbsim_cli.kernels.integrators.ali3p_cases import (
     ALONE,
     ENDED,
     GOING,
     apply_corrections,
-    begin_step,
+    begin_steps,
     cases_at,
     correct_cases,
 )
@@ -103,21 +103,23 @@ def simulate_cases(
     while done < steps and not failed:
         done += 1
         step = first + done
-        begin_step(decisions)
-        for k in range(leader.size):  # cases whose tangent has exchanged pivots make the step alone
-            if case_of(cases, leader[k]).work.tangent.pivot[0] != SPARSE and decisions.fresh[k] != 0:
-                decisions.stage[k] = ALONE
+        begin_steps(decisions)
+        for lane in range(leader.size):  # cases whose tangent has exchanged pivots make the step alone
+            if case_of(cases, leader[lane]).work.tangent.pivot[0] != SPARSE and decisions.fresh[lane] != 0:
+                decisions.stage[lane] = ALONE
         try:
             _step_together(model, theta, control, step, state, work, cases, numbers, decisions, leader)
         except Exception:
             _leave_all(decisions)
         stored = step % interval == 0
-        for k in range(leader.size):
-            if leader[k] == k:
-                statuses[k] = _finish(model, control, step, k, case_of(cases, k), numbers, decisions, leader, counts)
-                failed = failed or statuses[k] != Status.OK
+        for lane in range(leader.size):
+            if leader[lane] == lane:
+                statuses[lane] = _finish(
+                    model, control, step, lane, case_of(cases, lane), numbers, decisions, leader, counts
+                )
+                failed = failed or statuses[lane] != Status.OK
                 if stored:
-                    _write(control, step, decisions.count[k], case_of(cases, k), row)
+                    _write(control, step, decisions.count[lane], case_of(cases, lane), row)
         if stored:
             row += 1
         if row - observed >= ROWS_IN_CACHE:
@@ -129,8 +131,8 @@ def simulate_cases(
 
 @kernel
 def _leave_all(decisions):
-    for k in range(decisions.stage.size):
-        decisions.stage[k] = ALONE
+    for lane in range(decisions.stage.size):
+        decisions.stage[lane] = ALONE
 
 
 @kernel
@@ -163,12 +165,12 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, dec
 @kernel
 def _form_tangents(model, t, control, cases, numbers, decisions, leader):
     """Form the tangents that are wanted, one by one."""
-    for k in range(leader.size):
-        if leader[k] == k and decisions.stage[k] == GOING and decisions.fresh[k] == 0:
-            case = case_of(cases, k)
-            is_sparse = _form(model, t, control, k, case, numbers)
+    for lane in range(leader.size):
+        if leader[lane] == lane and decisions.stage[lane] == GOING and decisions.fresh[lane] == 0:
+            case = case_of(cases, lane)
+            is_sparse = _form(model, t, control, lane, case, numbers)
             for j in range(leader.size):
-                if leader[j] == k:
+                if leader[j] == lane:
                     if is_sparse:
                         _write_tangent(j, case.formed, numbers)
                         decisions.fresh[j], decisions.formed[j] = 1, 1
@@ -177,118 +179,118 @@ def _form_tangents(model, t, control, cases, numbers, decisions, leader):
 
 
 @kernel
-def _form(model, t, control, k, case, numbers):
-    """Form the tangent at the iterate of case k; return whether it is factorised along its structure."""
+def _form(model, t, control, lane, case, numbers):
+    """Form the tangent at the iterate of a case, into its lane; return whether it is factorised along its structure."""
     kin, comp, eq, probe, formed = case.work.kin, case.work.comp, case.work.eq, case.probe, case.formed
-    read_lane(k, numbers.z, probe.z)
-    read_lane(k, numbers.zd, probe.zd)
-    read_lane(k, numbers.zdd, probe.zdd)
-    read_lane(k, numbers.lam, probe.lam)
-    read_lane(k, numbers.expected, kin.expected)
+    read_lane(lane, numbers.z, probe.z)
+    read_lane(lane, numbers.zd, probe.zd)
+    read_lane(lane, numbers.zdd, probe.zdd)
+    read_lane(lane, numbers.lam, probe.lam)
+    read_lane(lane, numbers.expected, kin.expected)
     evaluate(model, case.theta, t, control.at_center, probe, kin, comp, eq)
     trapezoidal_tangent(model, case.theta, t, control.h, probe, eq, kin, comp, formed)
     return factor_tangent(control.ratio, eq, formed) and formed.pivot[0] == SPARSE
 
 
 @kernel
-def _finish(model, control, step, k, case, numbers, decisions, leader, counts):
-    """End the step of case k, in its own arrays; return its status."""
+def _finish(model, control, step, lane, case, numbers, decisions, leader, counts):
+    """End the step of a case, in its own arrays; return its status."""
     counts[0] += 1
-    if decisions.stage[k] == ENDED:
-        read_lane(k, numbers.reached, case.work.reached)
+    if decisions.stage[lane] == ENDED:
+        read_lane(lane, numbers.reached, case.work.reached)
         if passes_onset(case.work.onsets, case.work.reached):
             return Status.PASSED
         follow_arguments(case.work.reached, case.work.onsets)
-        _set_lanes(k, leader, decisions.trial[k], decisions.scale)
-        if decisions.formed[k] != 0:
+        _set_lanes(lane, leader, decisions.trial[lane], decisions.scale)
+        if decisions.formed[lane] != 0:
             _copy_tangent(case.formed, case.work.tangent)
-        return _read_step(control, step, k, case, numbers, leader)
+        return _read_step(control, step, lane, case, numbers, leader)
     counts[1] += 1
     status, count, _, scale = make_step(
-        model, case.theta, control, step, decisions.scale[k], decisions.before[k], case.directions, case.state,
+        model, case.theta, control, step, decisions.scale[lane], decisions.before[lane], case.directions, case.state,
         case.sens, case.work, case.extra,
     )  # fmt: skip
-    _set_lanes(k, leader, scale, decisions.scale)
-    _set_lanes(k, leader, count, decisions.count)
+    _set_lanes(lane, leader, scale, decisions.scale)
+    _set_lanes(lane, leader, count, decisions.count)
     for j in range(leader.size):
-        if leader[j] == k:
+        if leader[j] == lane:
             _write_step(j, case, numbers)
     return status
 
 
 @kernel
-def _set_lanes(k, leader, value, out):
-    """Note a number of case k, in its lane and in those that follow it."""
+def _set_lanes(lane, leader, value, out):
+    """Note a number of a case in its lane and in those that follow it."""
     for j in range(leader.size):
-        if leader[j] == k:
+        if leader[j] == lane:
             out[j] = value
 
 
 @kernel
-def _read_step(control, step, k, case, numbers, leader):
-    """What case k has at the end of a step that was made in lanes; return its status."""
+def _read_step(control, step, lane, case, numbers, leader):
+    """What a case has at the end of a step that was made in lanes; return its status."""
     state, work, eq = case.state, case.work, case.work.eq
-    read_lane(k, numbers.past_zdd, work.past.zdd)
-    read_lane(k, numbers.past_added, work.past.added)
-    read_lane(k, numbers.past_multiplier, work.past.multiplier)
-    read_lane(k, numbers.past_kappa, work.past.kappa)
-    read_lane(k, numbers.corrections, work.corrections)
-    read_lane(k, numbers.z, state.z)
-    read_lane(k, numbers.zd, state.zd)
-    read_lane(k, numbers.zdd, state.zdd)
-    read_lane(k, numbers.lam, state.lam)
-    read_lane(k, numbers.sigma, state.sigma)
-    read_lane(k, numbers.kappa, state.kappa)
-    read_lane(k, numbers.phi, eq.phi)
-    read_lane(k, numbers.phi1, eq.phi1)
-    read_lane(k, numbers.phi2, eq.phi2)
-    read_lane(k, numbers.expected, work.kin.expected)
-    read_lane(k, numbers.angle, work.turns.value)
-    read_lane(k, numbers.angle_rate, work.turns.rate)
+    read_lane(lane, numbers.past_zdd, work.past.zdd)
+    read_lane(lane, numbers.past_added, work.past.added)
+    read_lane(lane, numbers.past_multiplier, work.past.multiplier)
+    read_lane(lane, numbers.past_kappa, work.past.kappa)
+    read_lane(lane, numbers.corrections, work.corrections)
+    read_lane(lane, numbers.z, state.z)
+    read_lane(lane, numbers.zd, state.zd)
+    read_lane(lane, numbers.zdd, state.zdd)
+    read_lane(lane, numbers.lam, state.lam)
+    read_lane(lane, numbers.sigma, state.sigma)
+    read_lane(lane, numbers.kappa, state.kappa)
+    read_lane(lane, numbers.phi, eq.phi)
+    read_lane(lane, numbers.phi1, eq.phi1)
+    read_lane(lane, numbers.phi2, eq.phi2)
+    read_lane(lane, numbers.expected, work.kin.expected)
+    read_lane(lane, numbers.angle, work.turns.value)
+    read_lane(lane, numbers.angle_rate, work.turns.rate)
     due = is_due(step, control.h, state, work.watch)
     if due or control.redundant:
-        read_lane(k, numbers.J, eq.J)
+        read_lane(lane, numbers.J, eq.J)
     if control.redundant:
         factor_range(eq.J, work.normal)
         keep_in_range(eq.J, work.normal, as_column(state.lam), work.column)
         keep_in_range(eq.J, work.normal, as_column(state.sigma), work.column)
         keep_in_range(eq.J, work.normal, as_column(state.kappa), work.column)
         for j in range(leader.size):
-            if leader[j] == k:
+            if leader[j] == lane:
                 write_lane(j, state.lam, numbers.lam)
                 write_lane(j, state.kappa, numbers.kappa)
     if due:
-        read_lane(k, numbers.weight, work.projection.weight)
+        read_lane(lane, numbers.weight, work.projection.weight)
         look_for_passage(step, eq.J, work.projection.sparsity, work.projection.weight, state, work.watch)
-    return Status.OK if is_finite(state, case.sens) else Status.NOT_FINITE
+    return Status.OK if stays_finite(state, case.sens) else Status.NOT_FINITE
 
 
 @kernel
-def _write_step(k, case, numbers):
-    """Give lane k what a case has at the end of a step."""
+def _write_step(lane, case, numbers):
+    """Give a lane what its case has at the end of a step."""
     state, work = case.state, case.work
-    write_lane(k, state.z, numbers.z)
-    write_lane(k, state.zd, numbers.zd)
-    write_lane(k, state.zdd, numbers.zdd)
-    write_lane(k, state.lam, numbers.lam)
-    write_lane(k, state.kappa, numbers.kappa)
-    write_lane(k, work.past.zdd, numbers.past_zdd)
-    write_lane(k, work.past.added, numbers.past_added)
-    write_lane(k, work.past.multiplier, numbers.past_multiplier)
-    write_lane(k, work.past.kappa, numbers.past_kappa)
-    write_lane(k, work.corrections, numbers.corrections)
-    write_lane(k, work.kin.expected, numbers.expected)
-    write_lane(k, work.turns.value, numbers.angle)
-    write_lane(k, work.turns.rate, numbers.angle_rate)
-    _write_tangent(k, work.tangent, numbers)
+    write_lane(lane, state.z, numbers.z)
+    write_lane(lane, state.zd, numbers.zd)
+    write_lane(lane, state.zdd, numbers.zdd)
+    write_lane(lane, state.lam, numbers.lam)
+    write_lane(lane, state.kappa, numbers.kappa)
+    write_lane(lane, work.past.zdd, numbers.past_zdd)
+    write_lane(lane, work.past.added, numbers.past_added)
+    write_lane(lane, work.past.multiplier, numbers.past_multiplier)
+    write_lane(lane, work.past.kappa, numbers.past_kappa)
+    write_lane(lane, work.corrections, numbers.corrections)
+    write_lane(lane, work.kin.expected, numbers.expected)
+    write_lane(lane, work.turns.value, numbers.angle)
+    write_lane(lane, work.turns.rate, numbers.angle_rate)
+    _write_tangent(lane, work.tangent, numbers)
 
 
 @kernel
-def _write_tangent(k, factor, numbers):
-    """Give lane k a factorised tangent."""
+def _write_tangent(lane, factor, numbers):
+    """Give a lane a factorised tangent."""
     own, lanes = _parts_of(factor), _parts_of(numbers.tangent)
     for i in range(len(own)):
-        write_lane(k, own[i], lanes[i])
+        write_lane(lane, own[i], lanes[i])
 
 
 @kernel
@@ -308,19 +310,19 @@ def _parts_of(tangent):
 
 
 @kernel
-def read_lane(k, lanes, out):
-    """Numbers of lane k."""
+def read_lane(lane, lanes, out):
+    """Numbers of a lane."""
     x, y = flat(lanes), flat(out)
     for i in range(y.size):
-        y[i] = x[WIDTH * i + k]
+        y[i] = x[WIDTH * i + lane]
 
 
 @kernel
-def write_lane(k, own, lanes_out):
-    """Write the numbers of lane k."""
+def write_lane(lane, own, lanes_out):
+    """Write the numbers of a lane."""
     x, y = flat(own), flat(lanes_out)
     for i in range(x.size):
-        y[WIDTH * i + k] = x[i]
+        y[WIDTH * i + lane] = x[i]
 
 
 @kernel
@@ -337,9 +339,9 @@ def _write(control, step, count, case, row):
 @kernel
 def _observe(model, control, cases, leader, first, last):
     """Sensors and energies of the rows from first to last."""
-    for k in range(leader.size):
-        if leader[k] == k:
-            case = case_of(cases, k)
+    for lane in range(leader.size):
+        if leader[lane] == lane:
+            case = case_of(cases, lane)
             observe_rows(
                 model, case.theta, control.at_center, case.directions, case.work.kin, case.extra.twists, case.record,
                 case.d_record, first, last,

@@ -101,7 +101,7 @@ def count_step(control, clock, begun, rejected):
 
 
 @kernel
-def end_of_step(clock, h, step, end, adaptive, breakpoints):
+def end_by_clock(clock, h, step, end, adaptive, breakpoints):
     """The clock's time + h without the round-off of sums; on the near side of a breakpoint that it meets."""
     reached, i = clock[TIME] + h, next_breakpoint(clock)
     if i < breakpoints.time.size and reached > breakpoints.before[i] - smallest_step(reached, end):
@@ -173,12 +173,12 @@ def take_inside(t, clock, state, sens, inside):
 @kernel
 def write_counters(counters, out):
     """Store the counts since the row before."""
-    for k in range(counters.size):
-        out[k] = counters[k]
-        counters[k] = 0
+    for j in range(counters.size):
+        out[j] = counters[j]
+        counters[j] = 0
 
 
 @merged
-def is_finite(state, sens):
+def stays_finite(state, sens):
     """Whether accelerations and their sensitivities are; all else reaches them."""
     return np.isfinite(sum_of(as_column(state.zdd)) + sum_of(sens.zdd))

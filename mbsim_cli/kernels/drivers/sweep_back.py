@@ -16,14 +16,16 @@ from mbsim_cli.kernels.compiler.simd import at as entry_of
 from mbsim_cli.kernels.drivers.pull_instants import pull_row
 from mbsim_cli.kernels.drivers.stepping import MEETS, Breakpoints
 from mbsim_cli.kernels.integrators import esdirk_adjoint, runge_kutta_adjoint
+from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import pull_motion, pull_projections
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.runge_kutta import Tableau
 from mbsim_cli.kernels.integrators.runge_kutta_adjoint import (
     StepAdjoints,
     StepWork,
+    TakenStep,
     add_motion,
-    begin_step,
+    go_back_a_step,
     take_stage,
 )
 from mbsim_cli.model.codes import Status
@@ -55,9 +57,8 @@ def sweep_back(model, theta, control, starts, record, of_sensors, given, work, p
         if constrained:
             constrain(model, theta, t, z, kin, eq)
             corrections = record.corrections[row]
-            status, error = pull_projections(
-                model, theta, t, control, z, zd, zdd, record.sigma[row], record.kappa[row], corrections, work, pulling
-            )  # fmt: skip
+            projected = State(z, zd, zdd, record.lam[row], record.sigma[row], record.kappa[row])
+            status, error = pull_projections(model, theta, t, control, projected, corrections, work, pulling)
             worst = max(worst, error)
             for c in range(z.size):
                 state.zd[c] -= corrections[0, c]
@@ -88,12 +89,14 @@ _of_method = members_by_type("tableau", runge_kutta_adjoint, METHODS.__getitem__
 
 
 end_of = _of_method("end_of", "Stage that is the end of the step.")
-stand_at_stage = _of_method("stand_at_stage", "Motion at a stage of the step from z with rates zd, zdd (S, n).")
+stand_at_stage = _of_method("stand_at_stage", "Motion at a stage of the step.")
 pull_stage = _of_method("pull_stage", "Pull adjoints of a stage's rates back to its sums; whether found, and an error.")
 give_stage = _of_method("give_stage", "Hand adjoints of a stage's sums on to the beginning and to stages before.")
 stand_inside = _of_method("stand_inside", "Motion at the share x of the step, but for z''.")
 give_inside = _of_method("give_inside", "Hand adjoints of a time point inside the step on to both ends and the stages.")
-give_earlier = _of_method("give_earlier", "Hand on what the step after has of this one's stages; needs ``begin_step``.")
+give_earlier = _of_method(
+    "give_earlier", "Hand on what the step after has of this one's stages; needs ``go_back_a_step``."
+)
 
 
 class SweepWork(NamedTuple):
@@ -126,12 +129,12 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, of_sensors, g
     """
     adj, step, motion, tree = pulling.adj, pulling.step, work.motion, work.accelerations.open_tree
     last, near, row, worst = end_of(tableau), MEETS * end, record.time.size - 1, 0.0
-    for k in range(steps.time.size - 1, -1, -1):
-        t, h, stage = steps.time[k], steps.size[k], steps.stages[k] - 1
-        z, zd, zdd = steps.z[k], steps.zd[k], steps.zdd[k]
+    for number in range(steps.time.size - 1, -1, -1):
+        t, h, stage = steps.time[number], steps.size[number], steps.stages[number] - 1
+        taken = TakenStep(h, steps.z[number], steps.zd[number], steps.zdd[number])
         starts = h == 0.0
         while True:
-            x, at = 0.0, steps.end[k]
+            x, at = 0.0, steps.end[number]
             inside = False
             if row >= 0 and record.time[row] > (t - near if starts else t + near):
                 clear_motion(adj)
@@ -144,14 +147,14 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, of_sensors, g
                     add_motion(adj, step)
                     continue
                 x, at = (record.time[row + 1] - t) / (at - t), record.time[row + 1]
-                stand_inside(model, theta, at, x, h, tableau, tree, z, zd, zdd, motion)
+                stand_inside(model, theta, at, x, taken, tableau, tree, motion)
                 copy_to(record.acceleration[row + 1], motion.state.zdd)
-            elif stage == 0 or (k == 0 and begins == 0):
+            elif stage == 0 or (number == 0 and begins == 0):
                 break
             else:
                 at = at if stage == last else t + tableau.c[stage] * h
                 take_stage(stage, last, step, adj)
-                stand_at_stage(model, theta, at, h, tableau, stage, tree, z, zd, zdd, motion)
+                stand_at_stage(model, theta, at, taken, tableau, stage, tree, motion)
             pulled = last if inside else stage
             solved, error = pull_stage(model, theta, at, h, tableau, pulled, motion.state, work, adj)
             if not solved:
@@ -162,12 +165,12 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, of_sensors, g
             else:
                 give_stage(model, theta, at, h, tableau, stage, work.accelerations, motion, adj, step)
                 stage = 0 if starts else stage - 1
-        if starts and t > 0.0 and (k > 0 or begins == 1):
-            _pull_jump(t, zdd[0], zdd[last], work.breakpoints, adj, step)
-        if k > 0 or begins == 1:
-            begin_step(step)
-        if k > 0:
-            give_earlier(tableau, steps.size[k - 1] == 0.0, step)
+        if starts and t > 0.0 and (number > 0 or begins == 1):
+            _pull_jump(t, taken.zdd[0], taken.zdd[last], work.breakpoints, adj, step)
+        if number > 0 or begins == 1:
+            go_back_a_step(step)
+        if number > 0:
+            give_earlier(tableau, steps.size[number - 1] == 0.0, step)
     return Status.OK.value, 0.0, worst
 
 

@@ -40,27 +40,27 @@ def load4_of(array, c, k):
 
 
 @inlined
-def euler_column(e, k):
+def euler_column(e, j):
     """Angular velocity per unit rate of e_k, in the parent-side joint frame: 2 E_k(e) / |e|^2."""
-    return scale3(2.0 / norm2(e), rate_column(e, k))
+    return scale3(2.0 / norm2(e), rate_column(e, j))
 
 
 @inlined
-def euler_column_rate(e, de, k):
+def euler_column_rate(e, de, j):
     """Derivative of ``euler_column`` in direction de."""
     n = norm2(e)
-    return axpy3(2.0 / n, rate_column(de, k), scale3(-4.0 * inner4(e, de) / (n * n), rate_column(e, k)))
+    return axpy3(2.0 / n, rate_column(de, j), scale3(-4.0 * inner4(e, de) / (n * n), rate_column(e, j)))
 
 
 @inlined
-def euler_column_second_rate(e, e1, e2, k):
+def euler_column_second_rate(e, e1, e2, j):
     """Second time derivative of ``euler_column`` with rates e1 and accelerations e2."""
     n = norm2(e)
     n1 = 2.0 * inner4(e, e1)
     n2 = 2.0 * (norm2(e1) + inner4(e, e2))
-    own = scale3(2.0 / n, rate_column(e2, k))
-    mixed = axpy3(-4.0 * n1 / (n * n), rate_column(e1, k), own)
-    return axpy3(4.0 * n1 * n1 / (n * n * n) - 2.0 * n2 / (n * n), rate_column(e, k), mixed)
+    own = scale3(2.0 / n, rate_column(e2, j))
+    mixed = axpy3(-4.0 * n1 / (n * n), rate_column(e1, j), own)
+    return axpy3(4.0 * n1 * n1 / (n * n * n) - 2.0 * n2 / (n * n), rate_column(e, j), mixed)
 
 
 # Attitudes ------------------------------------------------------------------------------------------------------------
@@ -103,9 +103,9 @@ def _by_turn(which, R, V, axis):
 
 
 @kernel
-def _component(u, k):
+def _component(u, j):
     """Value, rate, variation and mixed derivative of a component."""
-    return u.x[k], u.rate[k], u.delta[k], u.delta_rate[k]
+    return u.x[j], u.rate[j], u.delta[j], u.delta_rate[j]
 
 
 @kernel

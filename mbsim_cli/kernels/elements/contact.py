@@ -42,7 +42,7 @@ CENTERED = 1e-24  # m^2: spheres about one centre have a direction, too
 
 @branching()
 @kernel
-def power(d, e):
+def power_of_positive(d, e):
     """d^e where d is positive, else 0."""
     if d.real <= 0.0:
         return 0.0 * (d + e)
@@ -79,7 +79,7 @@ def contact(theta, o, c, v, w, n, penetration):
     out of the other body. The quantities are those of ``ContactQuantity``, the elastic energy, and the power into it.
     """
     K, e, rate = theta[o + SPHERE_STIFFNESS], theta[o + EXPONENT], -dot3(n, v)
-    elastic = K * power(penetration, e)
+    elastic = K * power_of_positive(penetration, e)
     # the positive part of 1 + chi d', exact from PULL / 2 on: contacts do not pull
     hindered = theta[o + IMPACT_DAMPING] * cubic_step(penetration / theta[o + IMPACT_DEPTH]) * rate
     share = 1.0 + theta[o + DISSIPATION] * rate + hindered / (elastic + NO_FORCE)
@@ -101,7 +101,7 @@ def contact(theta, o, c, v, w, n, penetration):
         mu * F,
         rate,
         penetration,
-        K * power(penetration, e + 1.0) / (e + 1.0),
+        K * power_of_positive(penetration, e + 1.0) / (e + 1.0),
         elastic * rate,
     )
     return (cross3(add3(c, arm), force), force), quantities

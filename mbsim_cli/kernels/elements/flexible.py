@@ -106,7 +106,7 @@ def flexible_force(tree, theta, f, turning, motion, el, stiff, G_out):
         turned = axpy3(zdd[c + l], rows3(el.now, f, CR, l), turned)
         moved = axpy3(zdd[c + l], rows3(el.now, f, CT, l), moved)
     gyral, moving = rotate(load9(frame, GR), w), load3(frame, P)
-    return wrench_of(frame[M], load3(frame, H), six_of(frame, J), gyral, moving, turned, moved, w, alpha, a)
+    return inertia_wrench(frame[M], load3(frame, H), six_of(frame, J), gyral, moving, turned, moved, w, alpha, a)
 
 
 @kernel
@@ -123,7 +123,7 @@ def flexible_shape(tree, theta, f, motion, el):
 
 
 @inlined
-def wrench_of(m, h, inertia, gyral, moving, turned, moved, w, alpha, a):
+def inertia_wrench(m, h, inertia, gyral, moving, turned, moved, w, alpha, a):
     """(moment, force) by mdCM h, Gr(q') w, Ct^T q', Cr^T q'' and Ct^T q''."""
     force = axpy3(m, a, add3(moved, cross3(alpha, h)))
     force = add3(force, cross3(w, add3(scale3(2.0, moving), cross3(w, h))))
@@ -330,14 +330,14 @@ def vary_flexible(tree, theta, dtheta, touched, f, k, turning, motion, d_turning
         add_to(dG_out, c + l, k, e)
     if not touched:
         return moment, force
-    own = vary_numbers(tree, dtheta, f, k, turning, motion, stiff, dG_out)
+    own = vary_first_block(tree, dtheta, f, k, turning, motion, stiff, dG_out)
     if tree.deviation[f] != NONE:
         own = add6(own, vary_deviations(tree, dtheta, f, k, turning, motion, dG_out))
     return add6((moment, force), own)
 
 
 @inlined
-def vary_numbers(tree, dtheta, f, k, turning, motion, stiff, dG_out):
+def vary_first_block(tree, dtheta, f, k, turning, motion, stiff, dG_out):
     """What the numbers of the first block add in directions k."""
     (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
     n, c, o = modes_of(tree, f)
@@ -364,7 +364,7 @@ def vary_numbers(tree, dtheta, f, k, turning, motion, stiff, dG_out):
         turning, turned = axpy3(zd[c + l], cr, turning), axpy3(zdd[c + l], cr, turned)
         moving, moved = axpy3(zd[c + l], ct, moving), axpy3(zdd[c + l], ct, moved)
     gyral = rotate(less_tilde(rate, turning), w)
-    return wrench_of(at(dtheta, o + MASS, k), h, inertia, gyral, moving, turned, moved, w, alpha, a)
+    return inertia_wrench(at(dtheta, o + MASS, k), h, inertia, gyral, moving, turned, moved, w, alpha, a)
 
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ def pull_flexible(tree, theta, f, k, U, mu, turning, motion, el, stiff, adj):
         add_to(adj.z, c + l, k, x)
         add_to(adj.zd, c + l, k, rate)
         add_to(adj.zdd, c + l, k, second)
-    _pull_numbers(tree, f, k, U, mu, turning, motion, stiff, adj.theta)
+    _pull_first_block(tree, f, k, U, mu, turning, motion, stiff, adj.theta)
     if tree.deviation[f] != NONE:
         pull_deviations(tree, f, k, U, mu, turning, motion, adj.theta)
     return of_w, of_alpha, of_a
@@ -423,7 +423,7 @@ def _carried(el, f, l, U):
 
 
 @inlined
-def _pull_numbers(tree, f, k, U, mu, turning, motion, stiff, theta_out):
+def _pull_first_block(tree, f, k, U, mu, turning, motion, stiff, theta_out):
     """Add to the numbers of the first block."""
     (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
     n, c, o = modes_of(tree, f)

@@ -254,41 +254,42 @@ def pull_deviations(tree, f, k, U, mu, turning, motion, theta_out):
 
 
 @kernel
-def flexible_kinetic(tree, theta, f, w, v, z, zd):
-    """Kinetic energy of flexible body f."""
-    return _kinetic(tree, as_column(theta), f, 0, w, v, z, zd)
+def flexible_kinetic(tree, theta, f, V, motion):
+    """Kinetic energy of flexible body f, whose frame has the velocity V = (w, v), in its axes."""
+    return _kinetic(tree, as_column(theta), f, 0, V, motion)
 
 
 @kernel
-def vary_flexible_kinetic(tree, theta, dtheta, touched, f, k, w, v, z, zd, dw, dv, dz, dzd):
+def vary_flexible_kinetic(tree, theta, dtheta, touched, f, k, V, motion, dV, change):
     """Variation of the kinetic energy in direction or directions k."""
     n, c, _ = modes_of(tree, f)
-    moment, force = momentum(tree, theta, f, w, v, z, zd)
-    found = dot3(moment, dw) + dot3(force, dv)
+    moment, force = momentum(tree, theta, f, V, motion)
+    found = dot3(moment, dV[0]) + dot3(force, dV[1])
     for l in range(n):
-        by_q, by_rate = _kinetic_slopes(tree, theta, f, l, w, v, z, zd)
-        found = found + by_q * at(dz, c + l, k) + by_rate * at(dzd, c + l, k)
+        by_q, by_rate = _kinetic_slopes(tree, theta, f, l, V, motion)
+        found = found + by_q * at(change.z, c + l, k) + by_rate * at(change.zd, c + l, k)
     if touched:
-        found = found + _kinetic(tree, dtheta, f, k, w, v, z, zd)
+        found = found + _kinetic(tree, dtheta, f, k, V, motion)
     return found
 
 
 @kernel
-def pull_flexible_kinetic(tree, theta, f, k, hat, w, v, z, zd, z_out, zd_out, theta_out):
-    """Adjoints of w and v from ``hat`` of the kinetic energy; adds to those of z, z' (n, p) and theta."""
+def pull_flexible_kinetic(tree, theta, f, k, hat, V, motion, adj_out):
+    """Adjoints of w and v from ``hat`` of the kinetic energy; adds to those of z, z' and theta."""
     n, c, _ = modes_of(tree, f)
-    moment, force = momentum(tree, theta, f, w, v, z, zd)
+    moment, force = momentum(tree, theta, f, V, motion)
     for l in range(n):
-        by_q, by_rate = _kinetic_slopes(tree, theta, f, l, w, v, z, zd)
-        add_to(z_out, c + l, k, by_q * hat)
-        add_to(zd_out, c + l, k, by_rate * hat)
-    _pull_numbers(tree, f, k, hat, w, v, z, zd, theta_out)
+        by_q, by_rate = _kinetic_slopes(tree, theta, f, l, V, motion)
+        add_to(adj_out.z, c + l, k, by_q * hat)
+        add_to(adj_out.zd, c + l, k, by_rate * hat)
+    _pull_kinetic(tree, f, k, hat, V, motion, adj_out.theta)
     return scale3(hat, moment), scale3(hat, force)
 
 
 @inlined
-def _kinetic(tree, numbers, f, k, w, v, z, zd):
+def _kinetic(tree, numbers, f, k, V, motion):
     """Kinetic energy by numbers (len(theta), p), one of their columns k or several."""
+    (w, v), z, zd = V, motion.z, motion.zd
     n, c, o = modes_of(tree, f)
     arm, squares = cross3(v, w), scale_six(0.5, products(w))
     found = 0.5 * dot3(v, v) * at(numbers, o + MASS, k) + dot3(arm, load3_of(numbers, o + MDCM, k))
@@ -317,8 +318,9 @@ def _kinetic(tree, numbers, f, k, w, v, z, zd):
 
 
 @inlined
-def _pull_numbers(tree, f, k, hat, w, v, z, zd, theta_out):
+def _pull_kinetic(tree, f, k, hat, V, motion, theta_out):
     """Transpose of ``_kinetic``."""
+    (w, v), z, zd = V, motion.z, motion.zd
     n, c, o = modes_of(tree, f)
     arm, squares = scale3(hat, cross3(v, w)), scale_six(0.5 * hat, products(w))
     v_hat, w_hat = scale3(hat, v), scale3(hat, w)
@@ -346,8 +348,9 @@ def _pull_numbers(tree, f, k, hat, w, v, z, zd, theta_out):
 
 
 @inlined
-def _kinetic_slopes(tree, theta, f, l, w, v, z, zd):
+def _kinetic_slopes(tree, theta, f, l, V, motion):
     """Derivatives of the kinetic energy by q_l and its rate."""
+    (w, v), z, zd = V, motion.z, motion.zd
     n, c, o = modes_of(tree, f)
     arm, squares, d = cross3(v, w), products(w), tree.deviation[f]
     ct, half = mode3(theta, mode_row(o, n, CT0) + l, n), scale_six(0.5, mode6(theta, mode_row(o, n, J1) + l, n))
@@ -372,8 +375,9 @@ def _kinetic_slopes(tree, theta, f, l, w, v, z, zd):
 
 
 @kernel
-def momentum(tree, theta, f, w, v, z, zd):
+def momentum(tree, theta, f, V, motion):
     """Angular momentum about the frame's origin, and momentum, of flexible body f."""
+    (w, v), z, zd = V, motion.z, motion.zd
     n, c, o = modes_of(tree, f)
     d = tree.deviation[f]
     m, h = flexible_moment(tree, theta, f, z)

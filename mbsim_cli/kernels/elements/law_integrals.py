@@ -34,76 +34,79 @@ WEIGHTS = (0.11846344252809454, 0.23931433524968324, 0.28444444444444444, 0.2393
 
 
 @kernel
-def law_integral(laws, theta, k, x):
-    """Integral of law k up to x; zero where k is NONE."""
+def law_integral(laws, theta, law, x):
+    """Integral of a law up to x; zero where it is NONE."""
     total = 0.0 * (theta[0] + x)
-    while k != NONE:
-        first, count, kind = laws.theta[k], laws.count[k], laws.kind[k]
-        a, b = _clipped(laws, theta, k, _zero(laws, theta, k) + 0.0 * total), _clipped(laws, theta, k, x + 0.0 * total)
+    while law != NONE:
+        first, count, kind = laws.theta[law], laws.count[law], laws.kind[law]
+        a, b = (
+            _clipped(laws, theta, law, _zero(laws, theta, law) + 0.0 * total),
+            _clipped(laws, theta, law, x + 0.0 * total),
+        )
         if kind in (CONSTANT, POLYNOMIAL):
             total += _area(as_column(theta), 0, first, count, b) - _area(as_column(theta), 0, first, count, a)
         elif kind == ONE_SIDED:
             total += _one_sided(theta, first, b)[0] - _one_sided(theta, first, a)[0]
         else:
-            left, i, pieces = a, 0, _pieces(laws, theta, k, a, b)
+            left, i, pieces = a, 0, _pieces(laws, theta, law, a, b)
             while i <= pieces:
-                right = _end_of_piece(laws, theta, k, i, pieces, a, b)
+                right = _end_of_piece(laws, theta, law, i, pieces, a, b)
                 for n in range(5 if right != left else 0):
-                    value, _, _ = term_value(laws, theta, k, left + NODES[n] * (right - left))
+                    value, _, _ = term_value(laws, theta, law, left + NODES[n] * (right - left))
                     total += WEIGHTS[n] * (right - left) * value
                 left, i = right, i + 1
-        k = laws.next[k]
+        law = laws.next[law]
     return total
 
 
 @kernel
-def law_integral_variation(laws, theta, dtheta, j, k, x):
-    """Variation j of the integral at fixed x."""
-    total = 0.0 * at(dtheta, 0, j)
-    while k != NONE:
-        first, count, kind = laws.theta[k], laws.count[k], laws.kind[k]
+def law_integral_variation(laws, theta, dtheta, k, law, x):
+    """Variation k of the integral at fixed x."""
+    total = 0.0 * at(dtheta, 0, k)
+    while law != NONE:
+        first, count, kind = laws.theta[law], laws.count[law], laws.kind[law]
         zero = 0.0 * (theta[0] + x)
-        a, b = _clipped(laws, theta, k, _zero(laws, theta, k) + zero), _clipped(laws, theta, k, x + zero)
+        a, b = _clipped(laws, theta, law, _zero(laws, theta, law) + zero), _clipped(laws, theta, law, x + zero)
         if kind in (CONSTANT, POLYNOMIAL):
-            total += _area(dtheta, j, first, count, b) - _area(dtheta, j, first, count, a)
+            total += _area(dtheta, k, first, count, b) - _area(dtheta, k, first, count, a)
         elif kind == ONE_SIDED:
-            total += _one_sided_own(theta, dtheta, j, first, b) - _one_sided_own(theta, dtheta, j, first, a)
+            total += _one_sided_own(theta, dtheta, k, first, b) - _one_sided_own(theta, dtheta, k, first, a)
         else:
-            left, i, pieces = a, 0, _pieces(laws, theta, k, a, b)
+            left, i, pieces = a, 0, _pieces(laws, theta, law, a, b)
             while i <= pieces:
-                right = _end_of_piece(laws, theta, k, i, pieces, a, b)
+                right = _end_of_piece(laws, theta, law, i, pieces, a, b)
                 for n in range(5 if right != left else 0):
-                    value, _, _ = term_variation(laws, theta, dtheta, j, k, left + NODES[n] * (right - left))
+                    value, _, _ = term_variation(laws, theta, dtheta, k, law, left + NODES[n] * (right - left))
                     total += WEIGHTS[n] * (right - left) * value
                 left, i = right, i + 1
-            total -= _by_zero(laws, theta, dtheta, j, k, a)
-        k = laws.next[k]
+            total -= _by_zero(laws, theta, dtheta, k, law, a)
+        law = laws.next[law]
     return total
 
 
 @kernel
-def pull_law_integral(laws, theta, term, x, k, hat, hat_out):
+def pull_law_integral(laws, theta, law, x, k, hat, hat_out):
     """Add to hat (len(theta), p) what an adjoint of the integral, in column k, is of the coefficients."""
     none = 0.0 * hat
-    while term != NONE:
-        first, count, kind = laws.theta[term], laws.count[term], laws.kind[term]
+    while law != NONE:
+        first, count, kind = laws.theta[law], laws.count[law], laws.kind[law]
         zero = 0.0 * (theta[0] + x)
-        a, b = _clipped(laws, theta, term, _zero(laws, theta, term) + zero), _clipped(laws, theta, term, x + zero)
+        a, b = _clipped(laws, theta, law, _zero(laws, theta, law) + zero), _clipped(laws, theta, law, x + zero)
         if kind in (CONSTANT, POLYNOMIAL):
             _pull_area(first, count, a, b, k, hat, hat_out)
         elif kind == ONE_SIDED:
             _pull_one_sided(theta, first, b, k, hat, hat_out)
             _pull_one_sided(theta, first, a, k, -1.0 * hat, hat_out)
         else:
-            left, i, pieces = a, 0, _pieces(laws, theta, term, a, b)
+            left, i, pieces = a, 0, _pieces(laws, theta, law, a, b)
             while i <= pieces:
-                right = _end_of_piece(laws, theta, term, i, pieces, a, b)
+                right = _end_of_piece(laws, theta, law, i, pieces, a, b)
                 for n in range(5 if right != left else 0):
                     share = WEIGHTS[n] * (right - left) * hat
-                    pull_term(laws, theta, term, left + NODES[n] * (right - left), k, share, none, none, hat_out)
+                    pull_term(laws, theta, law, left + NODES[n] * (right - left), k, share, none, none, hat_out)
                 left, i = right, i + 1
-            _pull_by_zero(laws, theta, term, a, k, hat, hat_out)
-        term = laws.next[term]
+            _pull_by_zero(laws, theta, law, a, k, hat, hat_out)
+        law = laws.next[law]
 
 
 @inlined
@@ -139,19 +142,19 @@ def _pull_by_zero(laws, theta, term, a, k, hat, hat_out):
 
 
 @inlined
-def _ends(laws, theta, k):
-    """Whether term k is a table that ends."""
-    return laws.kind[k] == SPLINE and np.isnan(theta[laws.theta[k] + laws.count[k]].real)
+def _ends(laws, theta, term):
+    """Whether a term is a table that ends."""
+    return laws.kind[term] == SPLINE and np.isnan(theta[laws.theta[term] + laws.count[term]].real)
 
 
 @inlined
-def _zero(laws, theta, k):
-    """Where the integral of term k is zero."""
-    first = laws.theta[k]
-    if laws.kind[k] == ONE_SIDED:
+def _zero(laws, theta, term):
+    """Where the integral of a term is zero."""
+    first = laws.theta[term]
+    if laws.kind[term] == ONE_SIDED:
         return theta[first]
-    if _ends(laws, theta, k):
-        low, high = theta[first + 2], _last(theta, first, laws.count[k])
+    if _ends(laws, theta, term):
+        low, high = theta[first + 2], _last(theta, first, laws.count[term])
         if low.real > 0.0:
             return low
         if high.real < 0.0:
@@ -166,24 +169,24 @@ def _last(c, first, count):
 
 
 @inlined
-def _by_zero(laws, theta, dtheta, j, k, a):
+def _by_zero(laws, theta, dtheta, k, term, a):
     """What the integral loses as the zero of a table moves, which is at ``a``."""
-    first, count = laws.theta[k], laws.count[k]
-    change = 0.0 * at(dtheta, 0, j)
-    if _ends(laws, theta, k):
-        value, _, _ = term_value(laws, theta, k, a)
+    first, count = laws.theta[term], laws.count[term]
+    change = 0.0 * at(dtheta, 0, k)
+    if _ends(laws, theta, term):
+        value, _, _ = term_value(laws, theta, term, a)
         if theta[first + 2].real > 0.0:
-            change = value * at(dtheta, first + 2, j)
+            change = value * at(dtheta, first + 2, k)
         elif _last(theta, first, count).real < 0.0:
-            ahead = at(dtheta, first + 1, j) - at(dtheta, first + 2, j)
-            change = value * (at(dtheta, first + count - 2, j) + 2.0 * ahead)
+            ahead = at(dtheta, first + 1, k) - at(dtheta, first + 2, k)
+            change = value * (at(dtheta, first + count - 2, k) + 2.0 * ahead)
     return change
 
 
 @inlined
-def _clipped(laws, theta, k, x):
-    """The nearest argument in the window of term k."""
-    w = laws.window[k]
+def _clipped(laws, theta, term, x):
+    """The nearest argument in the window of a term."""
+    w = laws.window[term]
     if w != NONE and x.real < theta[w].real:
         return theta[w] + 0.0 * x
     if w != NONE and x.real > theta[w + 1].real:
@@ -192,26 +195,26 @@ def _clipped(laws, theta, k, x):
 
 
 @inlined
-def _pieces(laws, theta, k, a, b):
+def _pieces(laws, theta, term, a, b):
     """Number of arguments that may end a piece between a and b."""
-    first, kind = laws.theta[k], laws.kind[k]
+    first, kind = laws.theta[term], laws.kind[term]
     if kind == SPLINE:
-        return laws.count[k]
+        return laws.count[term]
     if kind == SMOOTH_STEP:
         return 2
-    turns = np.abs((theta[first + 2] * (b - a)).real) * (laws.count[k] if kind == SINE_POWER else 1)
+    turns = np.abs((theta[first + 2] * (b - a)).real) * (laws.count[term] if kind == SINE_POWER else 1)
     return int(2.0 * turns)
 
 
 @inlined
-def _end_of_piece(laws, theta, k, i, pieces, a, b):
+def _end_of_piece(laws, theta, term, i, pieces, a, b):
     """End of piece i on the way from a to b; those that lie beside the way have no length."""
     if i == pieces:
         return b
-    if laws.kind[k] in (HARMONIC, SINE_POWER):
+    if laws.kind[term] in (HARMONIC, SINE_POWER):
         return a + (b - a) * ((i + 1.0) / (pieces + 1.0))
     forwards = b.real > a.real
-    place = theta[laws.theta[k] + (i if forwards else pieces - 1 - i)]
+    place = theta[laws.theta[term] + (i if forwards else pieces - 1 - i)]
     if (place.real <= a.real) == forwards:
         return a
     if (place.real >= b.real) == forwards:
@@ -220,34 +223,34 @@ def _end_of_piece(laws, theta, k, i, pieces, a, b):
 
 
 @inlined
-def _area(c, j, first, count, x):
+def _area(c, k, first, count, x):
     """c_0 x + c_1 x^2 / 2 + ..."""
-    f = 0.0 * (at(c, first, j) + x)
+    f = 0.0 * (at(c, first, k) + x)
     for i in range(count - 1, -1, -1):
-        f = (f + at(c, first + i, j) / (i + 1.0)) * x
+        f = (f + at(c, first + i, k) / (i + 1.0)) * x
     return f
 
 
 @inlined
 def _one_sided(theta, first, x):
-    """k w^2 P(s), and P, s, k: P the integral of the smooth positive part."""
-    w, k = theta[first + 1], theta[first + 2]
+    """The integral, slope w^2 P(s), and P, s, slope: P is the integral of the smooth positive part."""
+    w, slope = theta[first + 1], theta[first + 2]
     s = (x - theta[first]) / w
     P = 0.0 * s
     if s.real >= 1.0:
         P = 0.5 * s * (s - 1.0) + 0.15
     elif s.real > 0.0:
         P = s * s * s * s * (0.25 - 0.1 * s)
-    return k * w * w * P, P, s, k
+    return slope * w * w * P, P, s, slope
 
 
 @inlined
-def _one_sided_own(theta, dtheta, j, first, x):
+def _one_sided_own(theta, dtheta, k, first, x):
     w = theta[first + 1]
-    _, P, s, k = _one_sided(theta, first, x)
+    _, P, s, slope = _one_sided(theta, first, x)
     p, _, _, _ = smooth_positive(s)
-    dw = at(dtheta, first + 1, j)
-    return at(dtheta, first + 2, j) * (w * w * P) + k * w * (dw * (2.0 * P - s * p) - at(dtheta, first, j) * p)
+    dw = at(dtheta, first + 1, k)
+    return at(dtheta, first + 2, k) * (w * w * P) + slope * w * (dw * (2.0 * P - s * p) - at(dtheta, first, k) * p)
 
 
 @kernel

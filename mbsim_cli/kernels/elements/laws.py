@@ -20,43 +20,43 @@ SINE_POWER = int(Law.SINE_POWER)
 
 
 @kernel
-def law_value(laws, theta, k, x):
-    """Value, first and second derivative of law k at x; zeros where k is NONE."""
+def law_value(laws, theta, law, x):
+    """Value, first and second derivative of a law at x; zeros where it is NONE."""
     f = 0.0 * (theta[0] + x)
     df, ddf = f, f
-    while k != NONE:
-        g, dg, ddg = term_value(laws, theta, k, x)
+    while law != NONE:
+        g, dg, ddg = term_value(laws, theta, law, x)
         f, df, ddf = f + g, df + dg, ddf + ddg
-        k = laws.next[k]
+        law = laws.next[law]
     return f, df, ddf
 
 
 @kernel
-def law_variation(laws, theta, dtheta, j, k, x):
-    """Derivatives of value, first and second derivative of law k at fixed x in direction j of ``dtheta``."""
-    f = 0.0 * at(dtheta, 0, j)
+def law_variation(laws, theta, dtheta, k, law, x):
+    """Variation k of value, first and second derivative of a law at fixed x."""
+    f = 0.0 * at(dtheta, 0, k)
     df, ddf = f, f
-    while k != NONE:
-        g, dg, ddg = term_variation(laws, theta, dtheta, j, k, x)
+    while law != NONE:
+        g, dg, ddg = term_variation(laws, theta, dtheta, k, law, x)
         f, df, ddf = f + g, df + dg, ddf + ddg
-        k = laws.next[k]
+        law = laws.next[law]
     return f, df, ddf
 
 
 @kernel
-def law_third(laws, theta, k, x):
-    """Third derivative of law k at x; that behind x where it jumps."""
+def law_third(laws, theta, law, x):
+    """Third derivative of a law at x; that behind x where it jumps."""
     total = 0.0 * (theta[0] + x)
-    while k != NONE:
-        if not is_outside(laws, theta, k, x):
-            total = total + _third_of_term(laws, theta, k, x)
-        k = laws.next[k]
+    while law != NONE:
+        if not is_outside(laws, theta, law, x):
+            total = total + _third_of_term(laws, theta, law, x)
+        law = laws.next[law]
     return total
 
 
 @kernel
-def _third_of_term(laws, theta, k, x):
-    kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
+def _third_of_term(laws, theta, term, x):
+    kind, first, count = laws.kind[term], laws.theta[term], laws.count[term]
     zero = 0.0 * (theta[first] + x)
     if kind == CONSTANT:
         return zero
@@ -83,18 +83,18 @@ def _third_of_term(laws, theta, k, x):
 
 
 @kernel
-def is_outside(laws, theta, k, x):
+def is_outside(laws, theta, term, x):
     """Whether x lies outside the window of a term; laws are continuous, so its ends need no derivative."""
-    w = laws.window[k]
+    w = laws.window[term]
     return w != NONE and not theta[w].real <= x.real < theta[w + 1].real
 
 
 @kernel
-def term_value(laws, theta, k, x):
-    """Value, first and second derivative of term k alone."""
-    kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
+def term_value(laws, theta, term, x):
+    """Value, first and second derivative of one term alone."""
+    kind, first, count = laws.kind[term], laws.theta[term], laws.count[term]
     zero = 0.0 * (theta[first] + x)
-    if is_outside(laws, theta, k, x):
+    if is_outside(laws, theta, term, x):
         return zero, zero, zero
     if kind == CONSTANT:
         return theta[first] + zero, zero, zero
@@ -111,33 +111,33 @@ def term_value(laws, theta, k, x):
 
 
 @kernel
-def term_variation(laws, theta, dtheta, j, k, x):
-    """Derivatives of the three in direction j, at fixed x."""
-    kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
-    zero = 0.0 * at(dtheta, first, j)
-    if is_outside(laws, theta, k, x):
+def term_variation(laws, theta, dtheta, k, term, x):
+    """Variation k of the three at fixed x."""
+    kind, first, count = laws.kind[term], laws.theta[term], laws.count[term]
+    zero = 0.0 * at(dtheta, first, k)
+    if is_outside(laws, theta, term, x):
         return zero, zero, zero
     if kind == CONSTANT:
-        return at(dtheta, first, j), zero, zero
+        return at(dtheta, first, k), zero, zero
     if kind == POLYNOMIAL:
-        return _horner(dtheta, j, first, count, x, zero)
+        return _horner(dtheta, k, first, count, x, zero)
     if kind in (HARMONIC, SINE_POWER):
-        return _sine_variation(theta, dtheta, j, first, count if kind == SINE_POWER else 1, x)
+        return _sine_variation(theta, dtheta, k, first, count if kind == SINE_POWER else 1, x)
     if kind == SMOOTH_STEP:
-        return _smooth_step_variation(theta, dtheta, j, first, x, zero)
+        return _smooth_step_variation(theta, dtheta, k, first, x, zero)
     if kind == SPLINE:
-        return _spline_variation(theta, dtheta, j, first, count, x)
-    return _one_sided_variation(theta, dtheta, j, first, x)
+        return _spline_variation(theta, dtheta, k, first, count, x)
+    return _one_sided_variation(theta, dtheta, k, first, x)
 
 
 @kernel
-def _horner(c, j, first, count, x, zero):
+def _horner(c, k, first, count, x, zero):
     """Polynomial c_0 + c_1 x + ... and derivatives; linear in c, so it serves both functions."""
     f, df, half = zero, zero, zero
     for i in range(first + count - 1, first - 1, -1):
         half = half * x + df
         df = df * x + f
-        f = f * x + at(c, i, j)
+        f = f * x + at(c, i, k)
     return f, df, 2.0 * half
 
 
@@ -171,13 +171,13 @@ def _sine(theta, first, n, x):
 
 
 @kernel
-def _sine_variation(theta, dtheta, j, first, n, x):
+def _sine_variation(theta, dtheta, k, first, n, x):
     a, w = theta[first + 1], theta[first + 2]
-    da, dw = at(dtheta, first + 1, j), at(dtheta, first + 2, j)
-    dangle = dw * x + at(dtheta, first + 3, j)
+    da, dw = at(dtheta, first + 1, k), at(dtheta, first + 2, k)
+    dangle = dw * x + at(dtheta, first + 3, k)
     p, dp, ddp, dddp = power_of_sine(n, w * x + theta[first + 3])
     return (
-        at(dtheta, first, j) + da * p + a * dp * dangle,
+        at(dtheta, first, k) + da * p + a * dp * dangle,
         (da * w + a * dw) * dp + a * w * ddp * dangle,
         (da * w * w + 2.0 * a * w * dw) * ddp + a * w * w * dddp * dangle,
     )
@@ -197,21 +197,21 @@ def _smooth_step(theta, first, x, zero):
 
 
 @kernel
-def _smooth_step_variation(theta, dtheta, j, first, x, zero):
+def _smooth_step_variation(theta, dtheta, k, first, x, zero):
     x0, x1, y0, y1 = theta[first], theta[first + 1], theta[first + 2], theta[first + 3]
     if x.real <= x0.real:
-        return at(dtheta, first + 2, j) + zero, zero, zero
+        return at(dtheta, first + 2, k) + zero, zero, zero
     if x.real >= x1.real:
-        return at(dtheta, first + 3, j) + zero, zero, zero
+        return at(dtheta, first + 3, k) + zero, zero, zero
     slope = 1.0 / (x1 - x0)
     s = (x - x0) * slope
-    stretch = -(at(dtheta, first + 1, j) - at(dtheta, first, j)) * slope
-    ds = -at(dtheta, first, j) * slope + s * stretch
+    stretch = -(at(dtheta, first + 1, k) - at(dtheta, first, k)) * slope
+    ds = -at(dtheta, first, k) * slope + s * stretch
     dslope = slope * stretch
     p, dp, ddp, dddp = quintic(s)
-    rise, drise = y1 - y0, at(dtheta, first + 3, j) - at(dtheta, first + 2, j)
+    rise, drise = y1 - y0, at(dtheta, first + 3, k) - at(dtheta, first + 2, k)
     return (
-        at(dtheta, first + 2, j) + drise * p + rise * dp * ds,
+        at(dtheta, first + 2, k) + drise * p + rise * dp * ds,
         (drise * dp + rise * ddp * ds) * slope + rise * dp * dslope,
         (drise * ddp + rise * dddp * ds) * slope * slope + 2.0 * rise * ddp * slope * dslope,
     )
@@ -242,18 +242,18 @@ def spline_piece(theta, first, count, x):
 
 
 @kernel
-def cubic(c, j, row, t):
-    a, b, d, e = at(c, row, j), at(c, row + 1, j), at(c, row + 2, j), at(c, row + 3, j)
+def cubic(c, k, row, t):
+    a, b, d, e = at(c, row, k), at(c, row + 1, k), at(c, row + 2, k), at(c, row + 3, k)
     return ((a * t + b) * t + d) * t + e, (3.0 * a * t + 2.0 * b) * t + d, 6.0 * a * t + 2.0 * b
 
 
 @kernel
-def _spline_variation(theta, dtheta, j, first, count, x):
+def _spline_variation(theta, dtheta, k, first, count, x):
     """The coefficients vary, and the left end of the piece moves."""
     row, t = spline_piece(theta, first, count, x)
-    dt = -at(dtheta, first + (row - first - count) // 4, j)
+    dt = -at(dtheta, first + (row - first - count) // 4, k)
     _, df, ddf = cubic(as_column(theta), 0, row, t)
-    v, dv, ddv = cubic(dtheta, j, row, t)
+    v, dv, ddv = cubic(dtheta, k, row, t)
     return v + df * dt, dv + ddf * dt, ddv + 6.0 * theta[row] * dt
 
 
@@ -273,23 +273,23 @@ SMOOTH_POSITIVE = ByHand(smooth_positive, 4)
 
 @kernel
 def _one_sided(theta, first, x):
-    """k w p((x - x_0) / w), p the smooth positive part, w the onset, k the slope beyond it."""
-    w, k = theta[first + 1], theta[first + 2]
+    """Slope times w p((x - x_0) / w), p the smooth positive part, w the onset; the slope is that beyond it."""
+    w, slope = theta[first + 1], theta[first + 2]
     p, dp, ddp, _ = smooth_positive((x - theta[first]) / w)
-    return k * w * p, k * dp, k * ddp / w
+    return slope * w * p, slope * dp, slope * ddp / w
 
 
 @kernel
-def _one_sided_variation(theta, dtheta, j, first, x):
-    w, k = theta[first + 1], theta[first + 2]
-    dw, dk = at(dtheta, first + 1, j), at(dtheta, first + 2, j)
+def _one_sided_variation(theta, dtheta, k, first, x):
+    w, slope = theta[first + 1], theta[first + 2]
+    dw, dslope = at(dtheta, first + 1, k), at(dtheta, first + 2, k)
     s = (x - theta[first]) / w
-    ds = -(at(dtheta, first, j) + s * dw) / w
+    ds = -(at(dtheta, first, k) + s * dw) / w
     p, dp, ddp, dddp = smooth_positive(s)
     return (
-        (dk * w + k * dw) * p + k * w * dp * ds,
-        dk * dp + k * ddp * ds,
-        (dk - k * dw / w) * ddp / w + k * dddp * ds / w,
+        (dslope * w + slope * dw) * p + slope * w * dp * ds,
+        dslope * dp + slope * ddp * ds,
+        (dslope - slope * dw / w) * ddp / w + slope * dddp * ds / w,
     )
 
 

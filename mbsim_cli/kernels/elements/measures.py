@@ -94,8 +94,9 @@ def vary_direction(u, V, N, N1, eta):
 
 
 @inlined
-def measure_value(kind, theta, o, Ra, ra, Rb, rb):
-    """Value g and the factors x, u of the gradient line."""
+def measure_value(kind, theta, o, poses):
+    """Value g and the factors x, u of the gradient line; ``poses`` (R, r) are those of bodies a and b."""
+    (Ra, ra), (Rb, rb) = poses
     if kind == Measure.PROJECTION:
         u = rotate(Ra, load3(theta, o + U_A))
         x = point_of(Rb, rb, load3(theta, o + P_B))
@@ -116,14 +117,14 @@ def measure_value(kind, theta, o, Ra, ra, Rb, rb):
 
 
 @inlined
-def vary_pose(kind, theta, o, Ra, ra, Rb, rb, N):
+def vary_pose(kind, theta, o, poses, N):
     """g, its line L, and the variations of both as body a sees b turn by the twist N; the measure's numbers stay.
 
     With the velocity of b against a for the twist these are rates.
     """
-    g, x, u = measure_value(kind, theta, o, Ra, ra, Rb, rb)
+    g, x, u = measure_value(kind, theta, o, poses)
     L = line(is_force_line(kind), x, u)
-    return g, dot3(N[0], L[0]) + dot3(N[1], L[1]), L, vary_line(kind, theta, o, Ra, g, x, u, N)
+    return g, dot3(N[0], L[0]) + dot3(N[1], L[1]), L, vary_line(kind, theta, o, poses[0][0], g, x, u, N)
 
 
 @inlined
@@ -161,9 +162,10 @@ def plane(theta, o, Ra):
 
 
 @inlined
-def vary_numbers(kind, theta, o, eta, k, Ra, ra, Rb, rb):
+def vary_numbers(kind, theta, o, eta, k, poses):
     """Variation of g and of its line with the measure's own numbers, in the direction k of ``eta`` (15, p)."""
-    g, x, u = measure_value(kind, theta, o, Ra, ra, Rb, rb)
+    (Ra, ra), (Rb, _) = poses
+    g, x, u = measure_value(kind, theta, o, poses)
     du = rotate(Ra, load3_of(eta, U_A, k))
     if is_force_line(kind):
         d = sub3(x, point_of(Ra, ra, load3(theta, o + P_A)))
@@ -197,11 +199,12 @@ def _angle_by_numbers(theta, o, eta, k, Ra, w, y, dw, du):
 
 
 @inlined
-def second_by_numbers(kind, theta, o, eta, k, Ra, ra, Rb, rb, V, A):
+def second_by_numbers(kind, theta, o, eta, k, poses, V, A):
     """Variation of g'' with the measure's own numbers, in the direction k of ``eta`` (15, p).
 
     V and A are the velocity and the acceleration of body b as body a sees them.
     """
+    (Ra, ra), (Rb, rb) = poses
     if is_force_line(kind):
         x = _track(point_of(Rb, rb, load3(theta, o + P_B)), rotate(Rb, load3_of(eta, P_B, k)), V, A)
         if kind == Measure.DISTANCE:
@@ -371,9 +374,10 @@ def pull_second_of_point(x, rate, second, V, A, hat):
 
 
 @kernel
-def pull_numbers(kind, theta, o, k, Ra, ra, Rb, rb, g_hat, L_hat, hat_out):
+def pull_numbers(kind, theta, o, k, poses, g_hat, L_hat, hat_out):
     """Add what adjoints of g and of its line are of the measure's own numbers: the transpose of ``vary_numbers``."""
-    g, x, u = measure_value(kind, theta, o, Ra, ra, Rb, rb)
+    (Ra, ra), (Rb, _) = poses
+    g, x, u = measure_value(kind, theta, o, poses)
     x_hat, u_hat = cross3(u, L_hat[0]), cross3(L_hat[0], x)
     if is_force_line(kind):
         u_hat = add3(u_hat, L_hat[1])
@@ -415,11 +419,12 @@ def _pull_directions(theta, o, k, Ra, Rb, u, u_hat, m_hat, w_hat, hat_out):
 
 
 @kernel
-def pull_second(kind, theta, o, k, Ra, ra, Rb, rb, V, A, hat, hat_out):
+def pull_second(kind, theta, o, k, poses, V, A, hat, hat_out):
     """Add what an adjoint of g'' is of the measure's own numbers: the transpose of ``second_by_numbers``.
 
     V and A are the velocity and the acceleration of body b as body a sees them.
     """
+    (Ra, ra), (Rb, rb) = poses
     u = rotate(Ra, load3(theta, o + U_A))
     if is_force_line(kind):
         x = point_of(Rb, rb, load3(theta, o + P_B))

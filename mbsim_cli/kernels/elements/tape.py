@@ -26,8 +26,8 @@ def run_tape(signals, laws, theta, u, value, slope):
         else:
             value[place] = operate(signals.code[i], value[o + a], value[o + b], value[o + c])
         place += 1
-    for k in range(o, place):
-        slope[k] = 0.0
+    for j in range(o, place):
+        slope[j] = 0.0
     slope[o + signals.result[u]] = 1.0
     for i in range(last - 1, first - 1, -1):
         place -= 1

@@ -45,22 +45,22 @@ class Decisions(NamedTuple):
 
 
 @kernel
-def begin_step(decisions):
+def begin_steps(decisions):
     """All cases begin a step."""
-    for k in range(decisions.scale.size):
-        decisions.trial[k], decisions.previous[k] = decisions.scale[k], np.inf
-        decisions.before[k], decisions.count[k] = decisions.count[k], 0
-        decisions.fresh[k], decisions.formed[k] = int(0 < decisions.before[k] <= FEW), 0
-        decisions.stage[k] = GOING
+    for lane in range(decisions.scale.size):
+        decisions.trial[lane], decisions.previous[lane] = decisions.scale[lane], np.inf
+        decisions.before[lane], decisions.count[lane] = decisions.count[lane], 0
+        decisions.fresh[lane], decisions.formed[lane] = int(0 < decisions.before[lane] <= FEW), 0
+        decisions.stage[lane] = GOING
 
 
 @kernel
 def cases_at(decisions, stage):
     """Bits of the cases at a stage."""
     found = 0
-    for k in range(decisions.stage.size):
-        if decisions.stage[k] == stage:
-            found |= 1 << k
+    for lane in range(decisions.stage.size):
+        if decisions.stage[lane] == stage:
+            found |= 1 << lane
     return found
 
 
@@ -72,36 +72,36 @@ def correct_cases(model, control, iteration, state, work, decisions):
     found = decisions.found
     found[0], found[1], found[2] = size_of_correction(control.h, state, work.tangent, work.column)
     bends = have_bends(model.forces)
-    for k in range(decisions.stage.size):
-        if decisions.stage[k] == GOING:
-            _decide(k, control, iteration, bends, decisions)
+    for lane in range(decisions.stage.size):
+        if decisions.stage[lane] == GOING:
+            _decide(lane, control, iteration, bends, decisions)
     going = cases_at(decisions, GOING)
     if going != 0:
         apply_corrections(control.h, going, state, work.column)
 
 
 @kernel
-def _decide(k, control, iteration, bends, decisions):
-    """Whether case k is at its end, goes on, or is to make the step alone."""
-    size, acceleration, floor = decisions.sizes[0, k], decisions.sizes[1, k], decisions.sizes[2, k]
-    previous = decisions.previous[k]
-    scale = max(decisions.trial[k], acceleration)
-    decisions.trial[k] = scale
-    decisions.count[k] = iteration + 1
-    decisions.previous[k] = size
+def _decide(lane, control, iteration, bends, decisions):
+    """Whether the case of a lane is at its end, goes on, or is to make the step alone."""
+    size, acceleration, floor = decisions.sizes[0, lane], decisions.sizes[1, lane], decisions.sizes[2, lane]
+    previous = decisions.previous[lane]
+    scale = max(decisions.trial[lane], acceleration)
+    decisions.trial[lane] = scale
+    decisions.count[lane] = iteration + 1
+    decisions.previous[lane] = size
     close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
     stalls = close and size > STALLED * previous
     grows = bends and not close and size > previous
     if grows or not np.isfinite(size):
-        decisions.stage[k] = ALONE
-    elif (iteration > 0 or decisions.before[k] == ONCE) and is_enough(control, scale, size, previous, floor):
-        decisions.stage[k] = ENDED
+        decisions.stage[lane] = ALONE
+    elif (iteration > 0 or decisions.before[lane] == ONCE) and is_enough(control, scale, size, previous, floor):
+        decisions.stage[lane] = ENDED
     elif stalls or iteration + 1 == control.max_iterations:
-        decisions.stage[k] = ALONE
+        decisions.stage[lane] = ALONE
     elif size > STALE * previous:
-        decisions.fresh[k] = 0
-        if decisions.formed[k] != 0 and control.correction_tolerance >= BY_PENALTY:
-            decisions.stage[k] = ALONE
+        decisions.fresh[lane] = 0
+        if decisions.formed[lane] != 0 and control.correction_tolerance >= BY_PENALTY:
+            decisions.stage[lane] = ALONE
 
 
 @kernel

@@ -16,7 +16,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads, forget_multipliers, with_loads
-from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Kinematics, Motion, Virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Kinematics, LoadedMotion, Virtual, motion_alone
 from mbsim_cli.kernels.algorithms.systems.contract import (
     compose,
     evaluate,
@@ -109,11 +109,8 @@ def vary_projections(model, theta, t, control, directions, state, sens, work, ex
     move(model, theta, state, kin)
     x = work.corrections if control.mass_projection else extra.still
     vary_bodies_of(model, theta, directions, state, kin, sens, tw)
-    velocity, acceleration = Load(x[0], state.sigma), Load(x[1], state.kappa)
-    vary_at_rest(
-        model, theta, directions, eq.lines, state, sens.z, kin, comp, tw, velocity, acceleration, resting.velocity,
-        resting.acceleration,
-    )  # fmt: skip
+    loads, rests = (Load(x[0], state.sigma), Load(x[1], state.kappa)), (resting.velocity, resting.acceleration)
+    vary_at_rest(model, theta, directions, eq.lines, state.z, sens.z, kin, comp, tw, loads, rests)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, resting.velocity.dphi, resting.acceleration.dphi)
     ratio, tolerance = control.projection_ratio, control.gradient_tolerance
@@ -164,14 +161,16 @@ class Pulling(NamedTuple):
 
 
 @merged
-def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, corrections, work, pulling):
+def pull_projections(model, theta, t, control, state, corrections, work, pulling):
     """Pull adjoints of the projected z', z'' back to z, to the rates before projection and to theta.
 
-    Needs the projected motion in ``kin``, and the constraints there. Returns a Status and the relative residual.
+    ``state`` is the projected one, ``corrections`` (2, n) what the projections added. Needs this motion in ``kin``, and
+    the constraints there. Returns a Status and the relative residual.
     """
     kin, comp, eq, factor, columns, adj = work.kin, work.comp, work.eq, work.projection, work.columns, pulling.adj
-    inert = control.mass_projection
-    if inert:
+    none = pulling.no_rate
+    x, y = (corrections[0], corrections[1]) if control.mass_projection else (none, none)
+    if control.mass_projection:
         shape(model, theta, kin)
         compose(model, kin, comp)
         mass(model, theta, kin, comp, factor.T)
@@ -186,23 +185,20 @@ def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, correct
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0, columns.mu, pulling.nu2)
     copy_to(adj.zd, columns.b)
-    pull_rates_with_velocity(model, theta, zd, eq, kin, pulling.nu2, adj, columns.b)
+    pull_rates_with_velocity(model, theta, state.zd, eq, kin, pulling.nu2, adj, columns.b)
     error = max(error, solve_constrained(factor, control.gradient_tolerance, columns))
     scaled(-1.0, columns.mu, pulling.nu)
-    pull_rates(model, theta, t, Motion(z, zd, zdd), eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, adj)
-    _pull_projection(model, theta, t, z, corrections[1] if inert else pulling.no_rate, kappa, work, pulling)
+    pull_rates(model, theta, t, motion_alone(state), eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, adj)
+    _pull_projection(model, theta, t, LoadedMotion(state.z, none, y, state.kappa), work, pulling)
     scaled(-1.0, columns.x, pulling.virtual.mu)
-    _pull_projection(model, theta, t, z, corrections[0] if inert else pulling.no_rate, sigma, work, pulling)
+    _pull_projection(model, theta, t, LoadedMotion(state.z, none, x, state.sigma), work, pulling)
     return Status.OK, error
 
 
 @kernel
-def _pull_projection(model, theta, t, z, x, multiplier, work, pulling):
-    """Add the pull-back of a projection's equations; the identity in place of M does not vary, as if x were zero."""
-    pull_at_rest(
-        model, theta, t, z, pulling.no_rate, x, multiplier, work.eq, work.still, work.comp, pulling.virtual,
-        pulling.no_nu, pulling.rest,
-    )  # fmt: skip
+def _pull_projection(model, theta, t, state, work, pulling):
+    """Add the pull-back of a projection's equations; the identity in place of M does not vary, as if z'' were zero."""
+    pull_at_rest(model, theta, t, state, work.eq, work.still, work.comp, pulling.virtual, pulling.no_nu, pulling.rest)
 
 
 @merged
@@ -212,7 +208,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     ``work.state`` is the step's end before its projections. Returns a Status and the relative residual.
     """
     h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.columns
-    state, adj, q = work.state, pulling.adj, 0.25 * control.h * control.h
+    state, adj, gamma = work.state, pulling.adj, 0.25 * control.h * control.h
     evaluate(model, theta, t, False, state, kin, comp, eq)
     trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
     transpose(factor.T)
@@ -220,18 +216,18 @@ def pull_motion(model, theta, t, control, work, pulling):
         return Status.SINGULAR, 1.0
     copy_to(adj.zdd, columns.b)
     add_scaled(0.5 * h, adj.zd, columns.b)
-    add_scaled(q, adj.z, columns.b)
+    add_scaled(gamma, adj.z, columns.b)
     clear(columns.e)
     error = solve_constrained(factor, control.gradient_tolerance, columns)
     find_loads(model, theta, state.z, kin)
     if not with_loads(model, True, factor, kin, columns):
         return Status.SINGULAR, 1.0
     scaled(-1.0, columns.x, pulling.virtual.mu)
-    scaled(-1.0 / q, columns.mu, pulling.nu)
+    scaled(-1.0 / gamma, columns.mu, pulling.nu)
     pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.nu, adj)
     forget_multipliers(model, adj)
     # what is left of zdd^ is minus that of the accelerations before: the equations that mu solves
-    scaled(q, adj.z, adj.zdd)
+    scaled(gamma, adj.z, adj.zdd)
     add_scaled(0.5 * h, adj.zd, adj.zdd)
     add_scaled(h, adj.z, adj.zd)
     return Status.OK, error

@@ -14,6 +14,7 @@ from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import RATIO, SOLVED, UNKNOWN, Loops, accelerate, are_small, share_of
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, keep_rows, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     OpenTree,
     close_residual,
@@ -327,7 +328,7 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, adj):
     """
     loops, rest = work.open_tree, work.rest
     kin, eq, columns, moved, factor = loops.kin, loops.eq, loops.d_columns, loops.state, loops.factor
-    if not accelerate(model, theta, t, state.z, state.zd, work.dyn, moved.zdd, moved.lam):
+    if not accelerate(model, theta, t, Motion(state.z, state.zd, moved.zdd), work.dyn, moved.lam):
         return False, 1.0
     copy_to(state.zdd, moved.zdd)
     load(model, theta, t, moved, kin, loops.comp, eq)

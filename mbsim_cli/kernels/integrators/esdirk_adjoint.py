@@ -27,8 +27,8 @@ from mbsim_cli.kernels.compiler.simd import at, block, put, width
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.kernels.integrators.dense_output import interpolate_motion, pull_between
 from mbsim_cli.kernels.integrators.esdirk import pull_loop_stage
-from mbsim_cli.kernels.integrators.runge_kutta import combine
 from mbsim_cli.kernels.integrators.runge_kutta_adjoint import (
+    combine_taken,
     give_sum,
     pull_accelerations,
     pull_normalised,
@@ -111,10 +111,10 @@ def end_of(tableau):
     return tableau.c.size
 
 
-def stand_at_stage(model, theta, t, h, tableau, stage, tree, z, zd, zdd, work):
+def stand_at_stage(model, theta, t, taken, tableau, stage, tree, work):
     last = tableau.c.size
     row, count = (last - 1, last) if stage == last else (stage, stage + 1)
-    stand_at_sum(model, theta, t, h, tableau.a[row], count, stage, last, tree, z, zd, zdd, work)
+    stand_at_sum(model, theta, t, taken, tableau.a[row, :count], stage, last, tree, work)
 
 
 def pull_stage(model, theta, t, h, tableau, stage, state, work, adj):
@@ -127,13 +127,12 @@ def pull_stage(model, theta, t, h, tableau, stage, state, work, adj):
 def give_stage(model, theta, t, h, tableau, stage, pulled, work, adj, step):
     last = tableau.c.size
     row, count = (last - 1, last) if stage == last else (stage, stage)
-    give_sum(model, theta, t, h, tableau.a[row], count, stage == last, pulled, work, adj, step)
+    give_sum(model, theta, t, h, tableau.a[row, :count], stage == last, pulled, work, adj, step)
 
 
-def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
-    raw, begin, end, last = work.raw, work.begin, work.end, tableau.c.size
-    combine(h, tableau.a[last - 1], last, z, work.owed, zd, raw.z)
-    combine(h, tableau.a[last - 1], last, zd[0], work.owed, zdd, raw.zd)
+def stand_inside(model, theta, t, x, taken, tableau, tree, work):
+    raw, begin, end, last, (h, z, zd, zdd) = work.raw, work.begin, work.end, tableau.c.size, taken
+    combine_taken(taken, tableau.a[last - 1, :last], work)
     stand_on_manifold(model, theta, t - x * h + h, True, tree, raw, end)
     copy_to(zdd[last - 1], end.zdd)
     copy_to(z, begin.z)

@@ -73,9 +73,9 @@ def predict(model, h, state, added, weight, alpha, past, expected):
 @inlined
 def _shift_differences(now, differences, c):
     """Differences of the values up to ``now`` in the place of those up to the one before, in row c."""
-    for k in range(differences.shape[1]):
-        before = differences[c, k]
-        differences[c, k] = now
+    for order in range(differences.shape[1]):
+        before = differences[c, order]
+        differences[c, order] = now
         now = now - before
 
 
@@ -90,31 +90,31 @@ def _extrapolate(differences, weight, least, share, rung, out):
         _take_ringing(ringing, least, differences.shape[1] - 1, RUNG * best, rung, share)
     for c in range(out.size):
         total = share[0] * differences[c, 0]
-        for k in range(1, differences.shape[1] - 1):
-            total += share[k] * differences[c, k]
+        for order in range(1, differences.shape[1] - 1):
+            total += share[order] * differences[c, order]
         out[c] = total
 
 
 @kernel
 def _sizes(differences, weight, out):
     """Squares of the differences of each order."""
-    for k in range(differences.shape[1]):
-        out[k] = 0.0
+    for order in range(differences.shape[1]):
+        out[order] = 0.0
     for c in range(weight.size):
-        for k in range(differences.shape[1]):
-            x = differences[c, k].real
-            out[k] += weight[c] * x * x
+        for order in range(differences.shape[1]):
+            x = differences[c, order].real
+            out[order] += weight[c] * x * x
 
 
 @kernel
 def _sizes_beside_ringing(differences, weight, out):
-    """Squares of what k terms miss beside ringing, 2 D_k - D_(k+1)."""
-    for k in range(differences.shape[1]):
-        out[k] = 0.0
+    """Squares of what as many terms as the order miss beside ringing, 2 D_k - D_(k+1)."""
+    for order in range(differences.shape[1]):
+        out[order] = 0.0
     for c in range(weight.size):
-        for k in range(differences.shape[1] - 1):
-            x = 2.0 * differences[c, k].real - differences[c, k + 1].real
-            out[k] += weight[c] * x * x
+        for order in range(differences.shape[1] - 1):
+            x = 2.0 * differences[c, order].real - differences[c, order + 1].real
+            out[order] += weight[c] * x * x
 
 
 @kernel
@@ -122,9 +122,9 @@ def _take_ringing(ringing, least, count, enough, rung, share):
     """Where terms miss less than ``enough`` beside ringing take these, and the next one with the other sign."""
     ringing &= below(_choose(least, count, rung), enough)
     before = 0.0 * share[0] + 1.0
-    for k in range(count):
-        share[k] = select(ringing, 2.0 * rung[k] - before, share[k])
-        before = rung[k]
+    for order in range(count):
+        share[order] = select(ringing, 2.0 * rung[order] - before, share[order])
+        before = rung[order]
 
 
 @kernel
@@ -134,14 +134,14 @@ def _choose(least, count, share):
     Returns the least of the sizes.
     """
     best, risk = share[least], 1.0
-    for k in range(least, count):
-        share[k] *= risk
-        best = select(below(share[k], best), share[k], best)
+    for order in range(least, count):
+        share[order] *= risk
+        best = select(below(share[order], best), share[order], best)
         risk *= RISK
     one, is_taken = 0.0 * best + 1.0, 0
-    for k in range(count - 1, -1, -1):
-        size = share[k]
-        share[k] = select(is_taken, one, 0.0 * one)
-        if k >= least:
+    for order in range(count - 1, -1, -1):
+        size = share[order]
+        share[order] = select(is_taken, one, 0.0 * one)
+        if order >= least:
             is_taken |= at_most(size, best)
     return best

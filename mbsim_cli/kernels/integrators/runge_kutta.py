@@ -12,6 +12,7 @@ from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import Loops, settle
 from mbsim_cli.kernels.algorithms.motion.kinematics import normalise, vary_normalise
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive, vary_drive
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
@@ -139,7 +140,7 @@ class Carry(NamedTuple):
 def evaluate_state(model, theta, t, directions, dyn, state, sens):
     """Drive the coordinates, and find accelerations and multipliers with their sensitivities; False if singular."""
     drive(model, theta, t, dyn.open_tree, state.z, state.zd)
-    if not accelerate(model, theta, t, state.z, state.zd, dyn, state.zdd, state.lam):
+    if not accelerate(model, theta, t, motion_alone(state), dyn, state.lam):
         return False
     if directions.dtheta.shape[1] > 0:
         vary_drive(model, theta, directions.dtheta, t, dyn.open_tree, state.z, state.zd, sens.z, sens.zd)
@@ -232,8 +233,8 @@ def end_step(model, theta, t, h, weights, directions, tree, state, sens, carry, 
 def _owe_nothing(tree, owed):
     """Coordinates that were put onto the manifold or onto laws owe nothing."""
     for i in range(tree.euler.size):
-        for k in range(4):
-            owed[tree.euler[i] + k] = 0.0
+        for j in range(4):
+            owed[tree.euler[i] + j] = 0.0
     for c in range(owed.size):
         if tree.driver[c] != NONE:
             owed[c] = 0.0

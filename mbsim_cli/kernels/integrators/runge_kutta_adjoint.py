@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to
 from mbsim_cli.kernels.algorithms import closed_loops
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
-from mbsim_cli.kernels.algorithms.closed_loops import Loops, PulledLoops, project
+from mbsim_cli.kernels.algorithms.closed_loops import Loops, PulledLoops, project_motion
 from mbsim_cli.kernels.algorithms.motion.kinematics import normalise, pull_normalise
 from mbsim_cli.kernels.algorithms.open_trees import acceleration_pull_back as open_trees
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations
@@ -34,6 +34,15 @@ class StepAdjoints(NamedTuple):
     earlier: np.ndarray  # (n, p) of what the interpolant of the step after began with
     rates: np.ndarray  # (S, n, p) of z' at the stages, as ``drivers.record.Steps`` has them
     accelerations: np.ndarray  # (S, n, p) of z''
+
+
+class TakenStep(NamedTuple):
+    """Length of a step of the run, and its rates at the stages."""
+
+    h: float
+    z: np.ndarray  # (n,) at its beginning
+    zd: np.ndarray  # (S, n)
+    zdd: np.ndarray  # (S, n)
 
 
 class StepWork(NamedTuple):
@@ -77,7 +86,7 @@ def _unit(model, theta, t, tree, state):
 
 @kernel
 def _projected(model, theta, t, tree, state):
-    project(model, theta, t, tree, state)
+    project_motion(model, theta, t, tree, state)
 
 
 @kernel
@@ -121,24 +130,29 @@ def stand_on_manifold(model, theta, t, on_manifold, tree, raw, state):
 
 
 @kernel
-def stand_at_sum(model, theta, t, h, weights, count, stage, last, tree, z, zd, zdd, work):
-    """Motion at a stage: z (n,), and h times the sum of weights times the rates of ``count`` stages."""
-    state, raw = work.state, work.raw
-    combine(h, weights, count, z, work.owed, zd, raw.z)
-    combine(h, weights, count, zd[0], work.owed, zdd, raw.zd)
-    stand_on_manifold(model, theta, t, stage == last, tree, raw, state)
-    copy_to(zd[stage], state.zd)
-    copy_to(zdd[stage], state.zdd)
+def combine_taken(taken, weights, work):
+    """What a step begins with, and h times the sum of weights times the rates of its first stages, in ``work.raw``."""
+    combine(taken.h, weights, weights.size, taken.z, work.owed, taken.zd, work.raw.z)
+    combine(taken.h, weights, weights.size, taken.zd[0], work.owed, taken.zdd, work.raw.zd)
 
 
 @kernel
-def give_sum(model, theta, t, h, weights, count, on_manifold, pulled, work, adj, step):
+def stand_at_sum(model, theta, t, taken, weights, stage, last, tree, work):
+    """Motion at a stage: such a sum, with the rates that were found there."""
+    combine_taken(taken, weights, work)
+    stand_on_manifold(model, theta, t, stage == last, tree, work.raw, work.state)
+    copy_to(taken.zd[stage], work.state.zd)
+    copy_to(taken.zdd[stage], work.state.zdd)
+
+
+@kernel
+def give_sum(model, theta, t, h, weights, on_manifold, pulled, work, adj, step):
     """Hand adjoints of such sums on to the step's beginning and to the stages."""
     if on_manifold:
         pull_normalised(model, theta, t, pulled, work.raw, work.state, adj)
     add_scaled(1.0, adj.z, step.z0)
     add_scaled(1.0, adj.zd, step.zd0)
-    for j in range(count):
+    for j in range(weights.size):
         weight = h * weights[j]
         if weight != 0.0:
             add_scaled(weight, adj.z, step.rates[j])
@@ -146,7 +160,7 @@ def give_sum(model, theta, t, h, weights, count, on_manifold, pulled, work, adj,
 
 
 @kernel
-def begin_step(step):
+def go_back_a_step(step):
     """Go on to the step before, whose end the beginning was."""
     copy_to(step.z0, step.z)
     copy_to(step.zd0, step.zd)
@@ -168,13 +182,11 @@ def end_of(tableau):
     return tableau.b.size
 
 
-def stand_at_stage(model, theta, t, h, tableau, stage, tree, z, zd, zdd, work):
-    """Motion at a stage of the step from z (n,) with rates zd, zdd (S, n)."""
+def stand_at_stage(model, theta, t, taken, tableau, stage, tree, work):
+    """Motion at a stage of the step."""
     last = tableau.b.size
-    if stage == last:
-        stand_at_sum(model, theta, t, h, tableau.b, last, stage, last, tree, z, zd, zdd, work)
-    else:
-        stand_at_sum(model, theta, t, h, tableau.a[stage], stage, stage, last, tree, z, zd, zdd, work)
+    weights = tableau.b if stage == last else tableau.a[stage, :stage]
+    stand_at_sum(model, theta, t, taken, weights, stage, last, tree, work)
 
 
 def pull_stage(model, theta, t, h, tableau, stage, state, work, adj):
@@ -185,17 +197,14 @@ def pull_stage(model, theta, t, h, tableau, stage, state, work, adj):
 def give_stage(model, theta, t, h, tableau, stage, pulled, work, adj, step):
     """Hand adjoints of the sums at a stage on to the step's beginning and to the stages before."""
     last = tableau.b.size
-    if stage == last:
-        give_sum(model, theta, t, h, tableau.b, last, True, pulled, work, adj, step)
-    else:
-        give_sum(model, theta, t, h, tableau.a[stage], stage, False, pulled, work, adj, step)
+    weights = tableau.b if stage == last else tableau.a[stage, :stage]
+    give_sum(model, theta, t, h, weights, stage == last, pulled, work, adj, step)
 
 
-def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
+def stand_inside(model, theta, t, x, taken, tableau, tree, work):
     """Motion at the share x of the step by dense output, but for z''."""
-    raw, end, last = work.raw, work.end, tableau.b.size
-    combine(h, tableau.b, last, z, work.owed, zd, raw.z)
-    combine(h, tableau.b, last, zd[0], work.owed, zdd, raw.zd)
+    raw, end, last, (h, z, zd, zdd) = work.raw, work.end, tableau.b.size, taken
+    combine_taken(taken, tableau.b, work)
     stand_on_manifold(model, theta, t - x * h + h, True, tree, raw, end)
     form_terms(h, tableau.dense, z, end.z, zd, last, work.terms)
     interpolate_terms(x, z, work.terms, raw.z)

@@ -12,6 +12,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.layout import STEP
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.equilibrium import start_at_equilibrium
@@ -106,7 +107,6 @@ def _named(problem: Problem, broken: Sequence[int] | np.ndarray) -> tuple[str, .
 
 
 AXES = "xyz"
-STEP = 1e-30  # of a complex step; its square vanishes beside any value
 ROUND_OFF = 1e-14  # of the terms that an entry is made of: below, it is zero
 SINGULAR = "the accelerations cannot be found: is there a coordinate that no mass or inertia resists?"
 

@@ -11,13 +11,13 @@ from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.model.codes import APPLIED, Force, Law, Measure
 from mbsim_cli.model.coordinates import of_columns
-from mbsim_cli.model.layout import NONE, VECTOR
+from mbsim_cli.model.layout import NONE, STEP, VECTOR
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.model.units import force_on
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import reader_of, with_reactions
 from mbsim_cli.solve.breakpoints import laws_of_forces, terms_of
-from mbsim_cli.solve.linear.equations import AXES, STEP, Equations, Linearising, Point
+from mbsim_cli.solve.linear.equations import AXES, Equations, Linearising, Point
 from mbsim_cli.solve.linear.modes import about, modes_about
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 

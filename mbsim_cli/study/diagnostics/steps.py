@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
-from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC, poses
 from mbsim_cli.errors import counted, with_digits
 from mbsim_cli.model.codes import Law
@@ -23,7 +22,7 @@ from mbsim_cli.model.flexible import (
     OWN_PAIR_ROWS,
     PAIR_ROWS,
 )
-from mbsim_cli.model.layout import NONE, FlexibleTree, Names
+from mbsim_cli.model.layout import NONE, STEP, FlexibleTree, Names
 from mbsim_cli.model.problem import Block, InverseBlock, Problem
 from mbsim_cli.solve.breakpoints import ends, terms_of
 from mbsim_cli.system import cached_property

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbsim_cli.assembly.densities import field_gradients
-from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.model.layout import STEP
 from mbsim_cli.model.problem import INTEGRATED, InverseBlock, Motion, Problem
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.assembling import Settings, build, load

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.algorithms.equations.along_measures import FORCE, function_of
+from mbsim_cli.kernels.algorithms.equations.along_measures import FORCE, element_function
 from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.derive.write import Derivatives, leaves, slopes_of
 from mbsim_cli.kernels.elements import generated
@@ -111,7 +111,7 @@ def test_a_force_along_a_measure_may_see_no_rate():
     element = AlongMeasure(attraction, (Force.ALONG_MEASURE,), 1)
     model = SimpleNamespace(forces=SimpleNamespace(theta=[0]))
     theta, kin, pulled = np.array([3.0]), SimpleNamespace(forces=np.zeros((1, ROOM))), np.zeros((1, 1))
-    find, slopes, own, pull = (function_of(form, *FORCE[form][:2], element, kept=True) for form in FORCE)
+    find, slopes, own, pull = (element_function(form, *FORCE[form][:2], element, kept=True) for form in FORCE)
     find(model, theta, 0.0, 0, 2.0, 5.0, kin)
     assert kin.forces[0, 0] == -12.0 and slopes(model, theta, 0.0, 0, kin) == (-12.0, 0.0)
     assert own(model, theta, np.array([[0.5]]), 0.0, 0, 0, kin) == -2.0

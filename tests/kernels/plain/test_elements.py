@@ -91,16 +91,16 @@ class Moving:
 
     def seen(self, kind, numbers):
         """Variations of g and of its line with the pose of body b, or with the measure's numbers."""
-        (Ra, ra), (Rb, rb) = self.poses()
+        poses = self.poses()
         if numbers:
-            return vary_numbers(kind, self.block, 0, self.eta[:, None], 0, Ra, ra, Rb, rb)
-        _, dg, _, dL = vary_pose(kind, self.block, 0, Ra, ra, Rb, rb, tuple(map(tuple, self.N[1] - self.N[0])))
+            return vary_numbers(kind, self.block, 0, self.eta[:, None], 0, poses)
+        _, dg, _, dL = vary_pose(kind, self.block, 0, poses, tuple(map(tuple, self.N[1] - self.N[0])))
         return dg, dL
 
     def factors(self, kind, dt=0.0, ds=0.0):
         """Value g and factors x, u, displaced."""
-        (Ra, ra), (Rb, rb) = self.poses(dt, ds)
-        g, x, u = measure_value(kind, self.block + ds * self.eta, 0, Ra, ra, Rb, rb)
+        poses = self.poses(dt, ds)
+        g, x, u = measure_value(kind, self.block + ds * self.eta, 0, poses)
         return g, np.array(x), np.array(u)
 
 
@@ -149,15 +149,15 @@ def test_variation_of_a_measure(kind, numbers):
 def test_pull_back_of_the_numbers_of_a_measure(kind):
     """Each number for itself, of g and its line and of g''."""
     moving = Moving(kind)
-    (Ra, ra), (Rb, rb) = moving.poses()
+    poses = moving.poses()
     rng = np.random.default_rng(8)
     hat, second_hat, L, V, A = 1.3, -0.4, *(tuple(map(tuple, x)) for x in rng.normal(size=(3, 2, 3)))
     found = np.zeros((15, 2))
-    pull_numbers(kind, moving.block, 0, 0, Ra, ra, Rb, rb, hat, L, found)
-    pull_second(kind, moving.block, 0, 1, Ra, ra, Rb, rb, V, A, second_hat, found)
+    pull_numbers(kind, moving.block, 0, 0, poses, hat, L, found)
+    pull_second(kind, moving.block, 0, 1, poses, V, A, second_hat, found)
     for j in range(15):
-        dg, dL = vary_numbers(kind, moving.block, 0, np.eye(15), j, Ra, ra, Rb, rb)
-        dg2 = second_by_numbers(kind, moving.block, 0, np.eye(15), j, Ra, ra, Rb, rb, V, A)
+        dg, dL = vary_numbers(kind, moving.block, 0, np.eye(15), j, poses)
+        dg2 = second_by_numbers(kind, moving.block, 0, np.eye(15), j, poses, V, A)
         expected = hat * dg + np.sum(np.array(dL) * L), second_hat * dg2
         np.testing.assert_allclose(found[j], expected, rtol=1e-12, atol=1e-12)
 
@@ -176,15 +176,15 @@ def along(R, r, V, A, t):
 def test_variation_of_a_second_derivative_with_the_numbers(kind):
     """Body a stands, and body b moves."""
     moving = Moving(kind)
-    (Ra, ra), (Rb, rb) = moving.poses()
+    poses = moving.poses()
     V, A = (twist(x) for x in np.random.default_rng(5).normal(size=(2, 2, 3)))
 
     def value(t):
         block = moving.block + 1j * EPS * moving.eta
-        return measure_value(kind, block, 0, Ra, ra, *along(moving.R[1], moving.r[1], V, A, t))[0]
+        return measure_value(kind, block, 0, (poses[0], along(moving.R[1], moving.r[1], V, A, t)))[0]
 
     eta = moving.eta[:, None]
-    found = second_by_numbers(kind, moving.block, 0, eta, 0, Ra, ra, Rb, rb, vector(V), vector(A))
+    found = second_by_numbers(kind, moving.block, 0, eta, 0, poses, vector(V), vector(A))
     dt = 1e-3
     expected = sum(w * value(j * dt).imag / EPS for w, j in zip(SECOND, range(-2, 3), strict=True)) / dt**2
     assert np.isclose(found, expected, rtol=1e-7, atol=1e-7)
@@ -198,12 +198,12 @@ def test_rates_of_a_line(kind):
 
     def line_at(t):
         poses = [along(R, r, V, A, t) for R, r, (V, A) in zip(moving.R, moving.r, motions, strict=True)]
-        return np.array(line(is_force_line(kind), *measure_value(kind, moving.block, 0, *poses[0], *poses[1])[1:]))
+        return np.array(line(is_force_line(kind), *measure_value(kind, moving.block, 0, poses)[1:]))
 
-    (Ra, ra), (Rb, rb) = moving.poses()
-    g, x, u = measure_value(kind, moving.block, 0, Ra, ra, Rb, rb)
+    poses = moving.poses()
+    g, x, u = measure_value(kind, moving.block, 0, poses)
     a, b = (tuple(map(vector, motion)) for motion in motions)
-    rates = factor_rates(kind, moving.block, 0, Ra, g, x, u, a, b)
+    rates = factor_rates(kind, moving.block, 0, poses[0][0], g, x, u, a, b)
     first, second = line_rates(is_force_line(kind), x, u, *rates)
     dt = 1e-3
     expected = sum(w * line_at(j * dt) for w, j in zip(SECOND, range(-2, 3), strict=True)) / dt**2

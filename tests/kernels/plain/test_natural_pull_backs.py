@@ -10,7 +10,7 @@ import pytest
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, resting
 from mbsim_cli.kernels.algorithms.equations.sensors import sense, vary_sensors
-from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, motion_alone
 from mbsim_cli.kernels.algorithms.natural.workspace import natural_adjoints, natural_virtual
 from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
@@ -158,13 +158,11 @@ def resting_agrees(at):
     x, multiplier = (at.rng.normal(size=k).astype(at.dtype) for k in (n, m))
     systems, load = [resting(len(at.kin.R) - 1, n, m, p, at.dtype) for _ in range(2)], Load(x, multiplier)
     vary_at_rest(
-        at.model, at.theta, at.varied, at.eq.lines, at.state, at.sens.z, at.kin, at.comp,
-        at.twists, load, load, *systems,
+        at.model, at.theta, at.varied, at.eq.lines, at.state.z, at.sens.z, at.kin, at.comp,
+        at.twists, (load, load), systems,
     )  # fmt: skip
-    pull_at_rest(
-        at.model, at.theta, TIME, at.state.z, np.zeros_like(x), x, multiplier, at.eq, at.still, at.comp, at.virtual,
-        at.none, at.adj,
-    )  # fmt: skip
+    state = LoadedMotion(at.state.z, np.zeros_like(x), x, multiplier)
+    pull_at_rest(at.model, at.theta, TIME, state, at.eq, at.still, at.comp, at.virtual, at.none, at.adj)
     at.take(at.virtual.mu[:, :SCALARS].T @ systems[0].dG, moves=("z",))
 
 

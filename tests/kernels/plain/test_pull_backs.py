@@ -29,7 +29,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import vary_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_bodies, pull_tree
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics
-from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.reactions.reactions import AXES
 from mbsim_cli.kernels.algorithms.reactions.systems import find_forces, pull_read, vary_read
 from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
@@ -138,15 +138,15 @@ def test_systems_at_rest(build, imaginary):
     at = pulled(build(), imaginary)
     model, theta, state, sens = at.model, at.theta, at.state, at.sens
     x, multiplier = (at.rng.normal(size=len(rows)).astype(at.dtype) for rows in (state.z, state.lam))
-    p, none, load = sens.z.shape[1], np.zeros_like(state.z), Load(x, multiplier)
+    p, still, load = sens.z.shape[1], Motion(state.z, np.zeros_like(state.z), x), Load(x, multiplier)
     systems = [resting(len(at.kin.R) - 1, len(x), len(multiplier), p, at.dtype) for _ in range(2)]
     vary_resting(
-        model, theta, at.varied, at.eq.lines, state.z, sens.z, at.kin, at.comp, at.twists, load,
-        load, *systems,
+        model, theta, at.varied, at.eq.lines, state.z, sens.z, at.kin, at.comp, at.twists,
+        (load, load), systems,
     )  # fmt: skip
     at.kin.A[-1] = 0.0
-    motion_kinematics(model.tree, theta, state.z, none, x, at.kin)
-    column_kinematics(model.tree, theta, state.z, none, x, at.kin)
+    motion_kinematics(model.tree, theta, still, at.kin)
+    column_kinematics(model.tree, theta, still, at.kin)
     clear_wrenches(at.comp.W, at.eq.Q)
     constraint_forces(model, theta, state.z, at.kin, multiplier, at.eq.lines, at.comp.W, at.eq.Q)
     residual(model.tree, at.kin, at.comp, at.eq.Q, at.eq.G)
@@ -260,14 +260,12 @@ def reactions_agree(problem, imaginary):
     state = theta[first : first + n], *rng.normal(size=(2, n)), rng.normal(size=m)
     at = Pulled(model, theta, state, imaginary, reactions.theta + AXES)
     state, theta, kin, comp, eq, tw = at.state, at.theta, at.kin, at.comp, at.eq, at.twists
-    find_forces(model, theta, TIME, state, state.lam, kin, comp, eq)
+    find_forces(model, theta, TIME, state, kin, comp, eq)
     dQ, varied = np.zeros_like(at.sens.z), np.zeros((problem.reacting.width, at.sens.z.shape[1]), at.dtype)
-    vary_read(model, theta, at.varied, reactions, TIME, state, state.lam, at.sens, kin, comp, eq, tw, dQ, varied)
-    find_forces(model, theta, TIME, state, state.lam, kin, comp, eq)
+    vary_read(model, theta, at.varied, reactions, TIME, state, at.sens, kin, comp, eq, tw, dQ, varied)
+    find_forces(model, theta, TIME, state, kin, comp, eq)
     hat, no_nu = at.random(len(varied)), at.padded(np.zeros((m, SCALARS), at.dtype))
     still = at.virtual._replace(mu=np.zeros_like(at.virtual.mu), U=np.zeros_like(at.virtual.U))
     pulling = SimpleNamespace(virtual=at.virtual, none=still, beside=np.zeros_like(state.lam), no_nu=no_nu)
-    pull_read(
-        model, theta, reactions, TIME, state, state.lam, kin, comp, eq, pulling, at.padded(hat), at.adj
-    )  # fmt: skip
+    pull_read(model, theta, reactions, TIME, state, kin, comp, eq, pulling, at.padded(hat), at.adj)
     at.take(hat.T @ varied, summed=True)

@@ -69,7 +69,7 @@ ENERGY = {
 }
 
 
-def function_of(form: str, arguments: str, line: str, of: Derivatives, *, kept: bool) -> Any:
+def element_function(form: str, arguments: str, line: str, of: Derivatives, *, kept: bool) -> Any:
     """The function of a form of an element, or of its energy."""
 
     def given(names: list[str]) -> str:
@@ -88,7 +88,7 @@ def _chosen(form: str, text: str) -> Any:
     kept = form in FORCE
     arguments, line, otherwise = (FORCE if kept else ENERGY)[form]
     functions = {
-        each: function_of(form, arguments, line, each if kept else each.energy, kept=kept)
+        each: element_function(form, arguments, line, each if kept else each.energy, kept=kept)
         for each in elements(AlongMeasure)
         if kept or each.energy
     }

@@ -40,6 +40,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     between2,
     column_at_origin,
     pose_of,
+    poses_of,
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import of_position
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
@@ -108,37 +109,32 @@ def vary_constraint_forces(model, theta, directions, lines, multiplier, z, dz, k
 @inlined
 def vary_forces_between(model, theta, directions, lines, multiplier, first, last, kin, tw):
     """Add to ``tw.F`` the variation of the force of the equations from first to last, which act on one pair."""
-    dtheta, touch = directions.dtheta, directions.touch
-    measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
-    pair = measures.pair[rows[first]]
-    a, b = pairs.a[pair], pairs.b[pair]
+    dtheta, pair = directions.dtheta, model.measures.pair[model.constraints.measure[first]]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, _ = pose_of(kin, a)
     W = constraint_wrench(lines, multiplier, first, last)
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
         N = between2(tw.N, kin, a, b, k)
-        vary_forces_of_pair(
-            rows, measures, pairs, theta, dtheta, touch.measure, lines, multiplier, first, last, g, k, kin, N, Ra, W,
-            tw.F,
-        )  # fmt: skip
+        vary_forces_of_pair(model, theta, directions, lines, multiplier, first, last, g, k, kin, N, Ra, W, tw.F)
 
 
 @inlined
-def vary_forces_of_pair(
-    rows, measures, pairs, theta, dtheta, touched, lines, multiplier, first, last, g, k, kin, N, Ra, W, dF_out
-):
+def vary_forces_of_pair(model, theta, directions, lines, multiplier, first, last, g, k, kin, N, Ra, W, dF_out):
     """Add to forces on bodies (nb + 1, 6, p) the variation, in direction k of the block at g, of the force W.
 
     That is the force of the equations from first to last, between bodies a and b; N is the twist of b against a.
     """
+    dtheta, touch = directions.dtheta, directions.touch
+    measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
     pair = measures.pair[rows[first]]
     a, b = pairs.a[pair], pairs.b[pair]
     from_a = vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, N)
     apply_between2(dF_out, kin, a, b, k, 1.0, from_a, cross_force(N, W))
-    for i in range(first, last):
-        if touched[rows[i], g]:
-            _, dL = vary_by_numbers(measures, pairs, theta, dtheta, rows[i], k, kin)
-            dW = scale6(multiplier[i], dL)
+    for r in range(first, last):
+        if touch.measure[rows[r], g]:
+            _, dL = vary_by_numbers(measures, pairs, theta, dtheta, rows[r], k, kin)
+            dW = scale6(multiplier[r], dL)
             apply_to_body2(dF_out, kin, b, k, 1.0, dW)
             apply_to_body2(dF_out, kin, a, k, -1.0, dW)
 
@@ -176,21 +172,21 @@ def vary_constraint_rates(model, theta, directions, lines, rates, t, motion, cha
                 a, b = model.pairs.a[pair], model.pairs.b[pair]
                 N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
                 N2 = between2(tw.N2, kin, a, b, k)
-                for i in range(first, last):
-                    L, L1, L2 = motion_at(lines, i), six_at(rates, i, 0), six_at(rates, i, 6)
-                    put(first_out, i, k, dot6(N1, L) + dot6(N, L1))
-                    put(second_out, i, k, dot6(N2, L) + 2.0 * dot6(N1, L1) + dot6(N, L2))
-                    if touch.measure[rows[i], g]:
-                        add_to(first_out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 1))
-                        add_to(second_out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 2))
-                    if has_follower(model.constraints, i):
-                        add_to(first_out, i, k, -at(change.zd, follower(model.constraints, i), k))
-                        add_to(second_out, i, k, -at(change.zdd, follower(model.constraints, i), k))
-            for i in range(first, last):
-                if model.constraints.law[i] != NONE:
-                    _, law1, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
-                    add_to(first_out, i, k, -law1)
-                    add_to(second_out, i, k, -law2)
+                for r in range(first, last):
+                    L, L1, L2 = motion_at(lines, r), six_at(rates, r, 0), six_at(rates, r, 6)
+                    put(first_out, r, k, dot6(N1, L) + dot6(N, L1))
+                    put(second_out, r, k, dot6(N2, L) + 2.0 * dot6(N1, L1) + dot6(N, L2))
+                    if touch.measure[rows[r], g]:
+                        add_to(first_out, r, k, _by_numbers(model, theta, dtheta, rows[r], k, kin, 1))
+                        add_to(second_out, r, k, _by_numbers(model, theta, dtheta, rows[r], k, kin, 2))
+                    if has_follower(model.constraints, r):
+                        add_to(first_out, r, k, -at(change.zd, follower(model.constraints, r), k))
+                        add_to(second_out, r, k, -at(change.zdd, follower(model.constraints, r), k))
+            for r in range(first, last):
+                if model.constraints.law[r] != NONE:
+                    _, law1, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[r], t)
+                    add_to(first_out, r, k, -law1)
+                    add_to(second_out, r, k, -law2)
         first = last
 
 
@@ -214,9 +210,9 @@ def vary_with_velocity(factor, model, lines, rates, zd, dzd, kin, second_out):
                     add_to(second_out, first, k, -2.0 * factor * lines[first, VALUE] * zd[c] * at(dzd, c, k))
             else:
                 V, V1 = _velocity_along_path(model, pair, dzd, kin, k)
-                for i in range(first, last):
-                    change = dot6(V1, motion_at(lines, i)) + dot6(V, six_at(rates, i, 0))
-                    add_to(second_out, i, k, 2.0 * factor * change)
+                for r in range(first, last):
+                    change = dot6(V1, motion_at(lines, r)) + dot6(V, six_at(rates, r, 0))
+                    add_to(second_out, r, k, 2.0 * factor * change)
         first = last
 
 
@@ -244,16 +240,15 @@ def _by_numbers(model, theta, dtheta, m, k, kin, order):
     Va = at_origin(kin.V, kin, a)
     V = sub6(at_origin(kin.V, kin, b), Va)
     if order == 2:
-        Ra, ra = pose_of(kin, a)
-        Rb, rb = pose_of(kin, b)
+        poses = poses_of(model.pairs, kin, pair)
         A = sub6(sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a)), cross_motion(Va, V))
-        return second_by_numbers(kind, theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb, V, A)
+        return second_by_numbers(kind, theta, o, dtheta[o : o + MEASURE_SIZE], k, poses, V, A)
     dg, dL = vary_by_numbers(measures, model.pairs, theta, dtheta, m, k, kin)
     return dg if order == 0 else dot6(V, dL)
 
 
 @inlined
-def vary_measure(model, theta, directions, m, g, k, kin, tw, order):
+def vary_geometric_measure(model, theta, directions, m, g, k, kin, tw, order):
     """Variation k, the block at g, of the value, first or second derivative of a geometric measure."""
     dtheta, touch = directions.dtheta, directions.touch
     pair = model.measures.pair[m]
@@ -331,10 +326,10 @@ def pull_constraints(model, theta, t, z, kin, lines, multiplier, virtual, nu, ad
                 pull_coordinate_force(measures, theta, rows[first], k, z, multiplier[first], virtual, adj_out)
             else:
                 _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu, adj_out)
-            for i in range(first, last):
-                hat = -1.0 * at(nu, i, k)
-                add_to(adj_out.theta, model.constraints.theta[i], k, hat)
-                law = model.constraints.law[i]
+            for r in range(first, last):
+                hat = -1.0 * at(nu, r, k)
+                add_to(adj_out.theta, model.constraints.theta[r], k, hat)
+                law = model.constraints.law[r]
                 pull_law(model.laws, theta, law, t, k, hat, 0.0 * hat, 0.0 * hat, adj_out.theta)
         first = last
 
@@ -350,11 +345,11 @@ def _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu
     U = sub6(motion_at2(virtual.U, b, k), Ua)
     X = vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, U)
     X = add6(X, cross_force(Ua, constraint_wrench(lines, multiplier, first, last)))
-    for i in range(first, last):
-        X = axpy6(at(nu, i, k), motion_at(lines, i), X)
-        pull_own(measures, pairs, theta, rows[i], k, kin, at(nu, i, k), scale6(multiplier[i], U), adj_out.theta)
-        if has_follower(model.constraints, i):
-            add_to(adj_out.z, follower(model.constraints, i), k, -at(nu, i, k))
+    for r in range(first, last):
+        X = axpy6(at(nu, r, k), motion_at(lines, r), X)
+        pull_own(measures, pairs, theta, rows[r], k, kin, at(nu, r, k), scale6(multiplier[r], U), adj_out.theta)
+        if has_follower(model.constraints, r):
+            add_to(adj_out.z, follower(model.constraints, r), k, -at(nu, r, k))
     between(adj_out.P, a, b, k, 1.0, X)
 
 
@@ -362,28 +357,28 @@ def _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu
 def pull_constraint_rates(model, theta, t, motion, kin, lines, rates, nu1, nu2, adj_out):
     """Add the pull-back of nu1 . Phi' + nu2 . Phi'', both (m, p); needs the lines (m, LINE_SIZE) and ``move_lines``."""
     measures, rows = model.measures, model.constraints.measure
-    for i in range(rows.size):
-        m = rows[i]
+    for r in range(rows.size):
+        m = rows[r]
         pair = measures.pair[m]
         for g in range(0, adj_out.each.size, width(adj_out.each)):
             k = block(adj_out.each, g)
-            first, second = at(nu1, i, k), at(nu2, i, k)
+            first, second = at(nu1, r, k), at(nu2, r, k)
             if pair == NONE:
                 pull_coordinate_measure(measures, theta, m, k, motion, 0.0 * first, first, second, adj_out)
             else:
                 a, b = model.pairs.a[pair], model.pairs.b[pair]
-                L, L1, L2 = motion_at(lines, i), six_at(rates, i, 0), six_at(rates, i, 6)
-                pull_rates(a, b, k, L, L1, L2, first, second, adj_out)
+                L, L1, L2 = motion_at(lines, r), six_at(rates, r, 0), six_at(rates, r, 6)
+                pull_line_rates(a, b, k, L, L1, L2, first, second, adj_out)
                 pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, adj_out.theta)
-                if has_follower(model.constraints, i):
-                    add_to(adj_out.zd, follower(model.constraints, i), k, -1.0 * first)
-                    add_to(adj_out.zdd, follower(model.constraints, i), k, -1.0 * second)
-            law, none = model.constraints.law[i], 0.0 * first
+                if has_follower(model.constraints, r):
+                    add_to(adj_out.zd, follower(model.constraints, r), k, -1.0 * first)
+                    add_to(adj_out.zdd, follower(model.constraints, r), k, -1.0 * second)
+            law, none = model.constraints.law[r], 0.0 * first
             pull_law(model.laws, theta, law, t, k, none, -1.0 * first, -1.0 * second, adj_out.theta)
 
 
 @inlined
-def pull_rates(a, b, k, L, L1, L2, first, second, adj_out):
+def pull_line_rates(a, b, k, L, L1, L2, first, second, adj_out):
     """Of adjoints of N' . L + N . L' and N'' . L + 2 N' . L' + N . L'', N that of b against a."""
     between(adj_out.P, a, b, k, 1.0, axpy6(first, L1, scale6(second, L2)))
     between(adj_out.D, a, b, k, 1.0, axpy6(first, L, scale6(2.0 * second, L1)))
@@ -397,14 +392,14 @@ def pull_with_velocity(factor, model, lines, rates, zd, nu2, kin, zd_out):
     It is part of ``pull_constraint_rates`` too.
     """
     measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
-    for i in range(rows.size):
-        m = rows[i]
+    for r in range(rows.size):
+        m = rows[r]
         pair = measures.pair[m]
         for g in range(0, nu2.shape[1], width(nu2)):
             k = block(nu2, g)
-            hat = 2.0 * factor * at(nu2, i, k)
+            hat = 2.0 * factor * at(nu2, r, k)
             if pair != NONE:
-                L, L1 = motion_at(lines, i), six_at(rates, i, 0)
+                L, L1 = motion_at(lines, r), six_at(rates, r, 0)
                 for j in range(pairs.first[pair], pairs.first[pair + 1]):
                     c = pairs.column[j]
                     change = dot6(motion_at(kin.S, c), L1) + dot6(motion_at(kin.S1, c), L)
@@ -415,4 +410,4 @@ def pull_with_velocity(factor, model, lines, rates, zd, nu2, kin, zd_out):
                     add_to(zd_out, c, k, 2.0 * zd[c] * hat)
             elif has_curve(measures, m):
                 c = measures.coordinate[measures.first[m + 1] - 1]
-                add_to(zd_out, c, k, -1.0 * lines[i, VALUE] * zd[c] * hat)
+                add_to(zd_out, c, k, -1.0 * lines[r, VALUE] * zd[c] * hat)

@@ -19,7 +19,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, is_zero3, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.by_type import only_with
-from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, column_at_origin, no_motion, pose_of
+from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, column_at_origin, no_motion, pose_of, poses_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.elements.laws import law_third, law_value, law_variation, pull_law
@@ -109,16 +109,16 @@ def pull_curve(measures, theta, m, k, z, value, first, second, theta_out):
 _with_followers = only_with("constraints.followers", Followers)
 
 
-@_with_followers(lambda constraints, i: False)
-def has_follower(constraints, i):
-    """Whether constraint i has a follower."""
-    return constraints.followers.column[i] != NONE
+@_with_followers(lambda constraints, r: False)
+def has_follower(constraints, r):
+    """Whether constraint r has a follower."""
+    return constraints.followers.column[r] != NONE
 
 
-@_with_followers(lambda constraints, i: 0)
-def follower(constraints, i):
-    """The column that follows the measure of constraint i."""
-    return constraints.followers.column[i]
+@_with_followers(lambda constraints, r: 0)
+def follower(constraints, r):
+    """The column that follows the measure of constraint r."""
+    return constraints.followers.column[r]
 
 
 # Constraints ----------------------------------------------------------------------------------------------------------
@@ -132,35 +132,33 @@ LINE_SIZE = 13
 def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
     """Phi (m,), Phi_z (m, n), and (m, LINE_SIZE) gradient lines about the origin, their factors, and the measures."""
     measures = model.measures
-    for i in range(model.constraints.measure.size):
-        k = model.constraints.measure[i]
-        kind = measures.kind[k]
-        law, _, _ = law_value(model.laws, theta, model.constraints.law[i], t)
-        target = theta[model.constraints.theta[i]] + law
+    for r in range(model.constraints.measure.size):
+        m = model.constraints.measure[r]
+        kind = measures.kind[m]
+        law, _, _ = law_value(model.laws, theta, model.constraints.law[r], t)
+        target = theta[model.constraints.theta[r]] + law
         for c in range(z.size):
-            jacobian_out[i, c] = 0.0
+            jacobian_out[r, c] = 0.0
         if is_geometric(kind):
-            pair = measures.pair[k]
-            Ra, ra = pose_of(kin, model.pairs.a[pair])
-            Rb, rb = pose_of(kin, model.pairs.b[pair])
-            g, x, u = measure_value(kind, theta, measures.theta[k], Ra, ra, Rb, rb)
+            pair = measures.pair[m]
+            g, x, u = measure_value(kind, theta, measures.theta[m], poses_of(model.pairs, kin, pair))
             L = line(is_force_line(kind), x, u)
-            store(line_out, i, L)
-            store_at(line_out, i, FACTORS, (x, u))
-            line_out[i, VALUE] = g
-            phi_out[i] = wrap_angle(kind, g - target)
+            store(line_out, r, L)
+            store_at(line_out, r, FACTORS, (x, u))
+            line_out[r, VALUE] = g
+            phi_out[r] = wrap_angle(kind, g - target)
             for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
                 c = model.pairs.column[j]
-                jacobian_out[i, c] = model.pairs.sign[j] * dot6(column_at_origin(kin.S, model.tree, kin, c), L)
-            if has_follower(model.constraints, i):
-                phi_out[i] -= z[follower(model.constraints, i)]
-                jacobian_out[i, follower(model.constraints, i)] -= 1.0
+                jacobian_out[r, c] = model.pairs.sign[j] * dot6(column_at_origin(kin.S, model.tree, kin, c), L)
+            if has_follower(model.constraints, r):
+                phi_out[r] -= z[follower(model.constraints, r)]
+                jacobian_out[r, follower(model.constraints, r)] -= 1.0
         else:
-            phi_out[i] = coordinate_measure(measures, theta, k, z) - target
-            for j in range(measures.first[k], measures.first[k + 1]):
-                jacobian_out[i, measures.coordinate[j]] += coordinate_slope(measures, theta, k, j, z)
-            if has_curve(measures, k):
-                line_out[i, VALUE] = curve_at(measures, theta, k, z)[2]
+            phi_out[r] = coordinate_measure(measures, theta, m, z) - target
+            for j in range(measures.first[m], measures.first[m + 1]):
+                jacobian_out[r, measures.coordinate[j]] += coordinate_slope(measures, theta, m, j, z)
+            if has_curve(measures, m):
+                line_out[r, VALUE] = curve_at(measures, theta, m, z)[2]
 
 
 @inlined
@@ -176,65 +174,65 @@ def rows_of_pair(rows, measures, first):
 
 
 @inlined
-def coordinate_measure(measures, theta, k, z):
+def coordinate_measure(measures, theta, m, z):
     """Value of a measure of coordinates."""
     value = 0.0 * z[0] + 0.0 * theta[0]
-    for j in range(measures.first[k], measures.first[k + 1]):
-        value += _coordinate_term(measures, theta, k, j, z)
-    if has_curve(measures, k):
-        value -= curve_at(measures, theta, k, z)[0]
+    for j in range(measures.first[m], measures.first[m + 1]):
+        value += _coordinate_term(measures, theta, m, j, z)
+    if has_curve(measures, m):
+        value -= curve_at(measures, theta, m, z)[0]
     return value
 
 
 @inlined
-def _coordinate_term(measures, theta, k, j, z):
+def _coordinate_term(measures, theta, m, j, z):
     x = z[measures.coordinate[j]]
-    if measures.kind[k] == Measure.EULER_NORM:
+    if measures.kind[m] == Measure.EULER_NORM:
         return x * x
-    return theta[measures.theta[k] + j - measures.first[k]] * x
+    return theta[measures.theta[m] + j - measures.first[m]] * x
 
 
 @inlined
-def coordinate_slope(measures, theta, k, j, z):
+def coordinate_slope(measures, theta, m, j, z):
     """Derivative of the measure with respect to its j-th listed coordinate."""
-    if measures.kind[k] == Measure.EULER_NORM:
+    if measures.kind[m] == Measure.EULER_NORM:
         return 2.0 * z[measures.coordinate[j]] + 0.0 * theta[0]
-    if has_curve(measures, k) and j == measures.first[k + 1] - 1:
-        return theta[measures.theta[k] + j - measures.first[k]] - curve_at(measures, theta, k, z)[1]
-    return theta[measures.theta[k] + j - measures.first[k]] + 0.0 * z[0]
+    if has_curve(measures, m) and j == measures.first[m + 1] - 1:
+        return theta[measures.theta[m] + j - measures.first[m]] - curve_at(measures, theta, m, z)[1]
+    return theta[measures.theta[m] + j - measures.first[m]] + 0.0 * z[0]
 
 
 @inlined
-def coordinate_rates(measures, theta, k, motion):
+def coordinate_rates(measures, theta, m, motion):
     """First and second time derivative of a measure of coordinates."""
     rate = 0.0 * motion.z[0] + 0.0 * theta[0]
     second = rate
-    for j in range(measures.first[k], measures.first[k + 1]):
+    for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
-        slope = coordinate_slope(measures, theta, k, j, motion.z)
+        slope = coordinate_slope(measures, theta, m, j, motion.z)
         rate += slope * motion.zd[c]
         second += slope * motion.zdd[c]
-        if measures.kind[k] == Measure.EULER_NORM:
+        if measures.kind[m] == Measure.EULER_NORM:
             second += 2.0 * motion.zd[c] * motion.zd[c]
-    if has_curve(measures, k):
-        c = measures.coordinate[measures.first[k + 1] - 1]
-        second -= curve_at(measures, theta, k, motion.z)[2] * motion.zd[c] * motion.zd[c]
+    if has_curve(measures, m):
+        c = measures.coordinate[measures.first[m + 1] - 1]
+        second -= curve_at(measures, theta, m, motion.z)[2] * motion.zd[c] * motion.zd[c]
     return rate, second
 
 
 @inlined
-def factors_at(lines, i):
-    """Value of the measure of row i, and the factors x, u of its line."""
-    x, u = six_at(lines, i, FACTORS)
-    return lines[i, VALUE], x, u
+def factors_at(lines, r):
+    """Value of the measure of row r, and the factors x, u of its line."""
+    x, u = six_at(lines, r, FACTORS)
+    return lines[r, VALUE], x, u
 
 
 @inlined
 def constraint_wrench(lines, multiplier, first, last):
     """Force of the equations from first to last on the second body, about the origin."""
     W = scale6(multiplier[first], motion_at(lines, first))
-    for i in range(first + 1, last):
-        W = axpy6(multiplier[i], motion_at(lines, i), W)
+    for r in range(first + 1, last):
+        W = axpy6(multiplier[r], motion_at(lines, r), W)
     return W
 
 
@@ -244,61 +242,60 @@ def vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last
 
     The forces of projections at one point, as of spherical joints, are taken together.
     """
-    dW, i = no_motion(N), first
-    while i < last:
-        m = rows[i]
-        g, x, u = factors_at(lines, i)
+    dW, r = no_motion(N), first
+    while r < last:
+        m = rows[r]
+        g, x, u = factors_at(lines, r)
         if measures.kind[m] == Measure.PROJECTION:
-            force = scale3(multiplier[i], u)
-            i += 1
-            while i < last and measures.kind[rows[i]] == Measure.PROJECTION and _same_point(lines, i):
-                force = axpy3(multiplier[i], row3(lines, i, FACTORS + 3), force)
-                i += 1
+            force = scale3(multiplier[r], u)
+            r += 1
+            while r < last and measures.kind[rows[r]] == Measure.PROJECTION and _same_point(lines, r):
+                force = axpy3(multiplier[r], row3(lines, r, FACTORS + 3), force)
+                r += 1
             dW = (add3(dW[0], cross3(moved(N, x), force)), dW[1])
         else:
             dL = vary_line(measures.kind[m], theta, measures.theta[m], Ra, g, x, u, N)
-            dW = axpy6(multiplier[i], dL, dW)
-            i += 1
+            dW = axpy6(multiplier[r], dL, dW)
+            r += 1
     return dW
 
 
 @inlined
-def _same_point(lines, i):
-    """Whether the factor x of row i is that of the row before."""
-    return is_zero3(sub3(row3(lines, i, FACTORS), row3(lines, i - 1, FACTORS)))
+def _same_point(lines, r):
+    """Whether the factor x of row r is that of the row before."""
+    return is_zero3(sub3(row3(lines, r, FACTORS), row3(lines, r - 1, FACTORS)))
 
 
 @inlined
-def measure_factors(model, theta, k, kin):
+def measure_factors(model, theta, m, kin):
     """Value of a geometric measure, and the factors x, u of its line."""
     measures = model.measures
-    Ra, ra = pose_of(kin, model.pairs.a[measures.pair[k]])
-    Rb, rb = pose_of(kin, model.pairs.b[measures.pair[k]])
-    g, x, u = measure_value(measures.kind[k], theta, measures.theta[k], Ra, ra, Rb, rb)
-    return unwrapped(measures.kind[k], g, kin.expected[k]), x, u
+    poses = poses_of(model.pairs, kin, measures.pair[m])
+    g, x, u = measure_value(measures.kind[m], theta, measures.theta[m], poses)
+    return unwrapped(measures.kind[m], g, kin.expected[m]), x, u
 
 
 @inlined
-def moving_line(model, theta, k, factors, kin):
+def moving_line(model, theta, m, factors, kin):
     """First and second time derivative of the line of a geometric measure; needs V and A of the motion."""
     measures = model.measures
-    kind, pair = measures.kind[k], measures.pair[k]
+    kind, pair = measures.kind[m], measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, _ = pose_of(kin, a)
     of_a = at_origin(kin.V, kin, a), at_origin(kin.A, kin, a)
     of_b = at_origin(kin.V, kin, b), at_origin(kin.A, kin, b)
     g, x, u = factors
-    of_x, of_u = factor_rates(kind, theta, measures.theta[k], Ra, g, x, u, of_a, of_b)
+    of_x, of_u = factor_rates(kind, theta, measures.theta[m], Ra, g, x, u, of_a, of_b)
     return line_rates(is_force_line(kind), x, u, of_x, of_u)
 
 
 @inlined
-def measure_rates(model, theta, k, factors, kin):
+def measure_rates(model, theta, m, factors, kin):
     """First and second time derivative of a geometric measure; needs V and A of the motion."""
-    pair = model.measures.pair[k]
+    pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     _, x, u = factors
-    L, (L1, _) = line(is_force_line(model.measures.kind[k]), x, u), moving_line(model, theta, k, factors, kin)
+    L, (L1, _) = line(is_force_line(model.measures.kind[m]), x, u), moving_line(model, theta, m, factors, kin)
     v = sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a))
     acceleration = sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a))
     return dot6(v, L), dot6(acceleration, L) + dot6(v, L1)
@@ -307,43 +304,43 @@ def measure_rates(model, theta, k, factors, kin):
 @kernel
 def move_lines(model, theta, lines, kin, rate_out):
     """First and second time derivatives (m, 12) of the gradient lines about the origin."""
-    for i in range(model.constraints.measure.size):
-        k = model.constraints.measure[i]
-        if is_geometric(model.measures.kind[k]):
-            L1, L2 = moving_line(model, theta, k, factors_at(lines, i), kin)
-            store_at(rate_out, i, 0, L1)
-            store_at(rate_out, i, 6, L2)
+    for r in range(model.constraints.measure.size):
+        m = model.constraints.measure[r]
+        if is_geometric(model.measures.kind[m]):
+            L1, L2 = moving_line(model, theta, m, factors_at(lines, r), kin)
+            store_at(rate_out, r, 0, L1)
+            store_at(rate_out, r, 6, L2)
 
 
 @kernel
 def constraint_speeds(model, theta, t, J, sparsity, zd, phi1_out):
     """Phi' (m,) = J zd - law' of any velocities; ``sparsity`` tells where J differs from zero."""
-    for i in range(phi1_out.size):
+    for r in range(phi1_out.size):
         speed = 0.0 * zd[0]
-        if i < model.constraints.law.size:  # natural coordinates have equations of rigidity behind these
-            _, law1, _ = law_value(model.laws, theta, model.constraints.law[i], t)
+        if r < model.constraints.law.size:  # natural coordinates have equations of rigidity behind these
+            _, law1, _ = law_value(model.laws, theta, model.constraints.law[r], t)
             speed -= law1
-        for s in range(sparsity.row_first[i], sparsity.row_first[i + 1]):
+        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
             c = at(sparsity.row_column, s)
-            speed += at(J, i, c) * at(zd, c)
-        phi1_out[i] = speed
+            speed += at(J, r, c) * at(zd, c)
+        phi1_out[r] = speed
 
 
 @kernel
 def constraint_rates(model, theta, lines, t, motion, kin, phi1_out, phi2_out):
     """Phi' and Phi'' (m,) of the motion in ``kin``."""
-    for i in range(model.constraints.measure.size):
-        k = model.constraints.measure[i]
-        _, law1, law2 = law_value(model.laws, theta, model.constraints.law[i], t)
-        if is_geometric(model.measures.kind[k]):
-            g1, g2 = measure_rates(model, theta, k, factors_at(lines, i), kin)
-            if has_follower(model.constraints, i):
-                g1 -= motion.zd[follower(model.constraints, i)]
-                g2 -= motion.zdd[follower(model.constraints, i)]
+    for r in range(model.constraints.measure.size):
+        m = model.constraints.measure[r]
+        _, law1, law2 = law_value(model.laws, theta, model.constraints.law[r], t)
+        if is_geometric(model.measures.kind[m]):
+            g1, g2 = measure_rates(model, theta, m, factors_at(lines, r), kin)
+            if has_follower(model.constraints, r):
+                g1 -= motion.zd[follower(model.constraints, r)]
+                g2 -= motion.zdd[follower(model.constraints, r)]
         else:
-            g1, g2 = coordinate_rates(model.measures, theta, k, motion)
-        phi1_out[i] = g1 - law1
-        phi2_out[i] = g2 - law2
+            g1, g2 = coordinate_rates(model.measures, theta, m, motion)
+        phi1_out[r] = g1 - law1
+        phi2_out[r] = g2 - law2
 
 
 # Pull-backs of measures -----------------------------------------------------------------------------------------------
@@ -371,37 +368,32 @@ def pull_line(model, theta, m, k, kin, g_hat, Ka, Kb, adj_out):
     measures = model.measures
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
-    g, x, u = measure_value(kind, theta, o, Ra, ra, Rb, rb)
+    poses = poses_of(model.pairs, kin, pair)
+    g, x, u = measure_value(kind, theta, o, poses)
     L, K = line(is_force_line(kind), x, u), sub6(Kb, Ka)
-    change = add6(vary_line(kind, theta, o, Ra, g, x, u, K), cross_force(Ka, L))
+    change = add6(vary_line(kind, theta, o, poses[0][0], g, x, u, K), cross_force(Ka, L))
     between(adj_out.P, a, b, k, 1.0, axpy6(g_hat, L, change))
-    pull_numbers(kind, theta, o, k, Ra, ra, Rb, rb, g_hat, K, adj_out.theta)
+    pull_numbers(kind, theta, o, k, poses, g_hat, K, adj_out.theta)
 
 
 @inlined
 def pull_own(measures, pairs, theta, m, k, kin, g_hat, K, theta_out):
     """Add the pull-back of g_hat g + K . L at fixed poses to the numbers of measure m."""
-    pair = measures.pair[m]
-    Ra, ra = pose_of(kin, pairs.a[pair])
-    Rb, rb = pose_of(kin, pairs.b[pair])
-    pull_numbers(measures.kind[m], theta, measures.theta[m], k, Ra, ra, Rb, rb, g_hat, K, theta_out)
+    poses = poses_of(pairs, kin, measures.pair[m])
+    pull_numbers(measures.kind[m], theta, measures.theta[m], k, poses, g_hat, K, theta_out)
 
 
 @inlined
 def pull_own_rates(measures, pairs, theta, m, k, kin, first, second, theta_out):
     """Add the pull-back of adjoints of g' and g'' at fixed motions to the numbers of measure m."""
     pair = measures.pair[m]
-    a, b = pairs.a[pair], pairs.b[pair]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
+    a, b, poses = pairs.a[pair], pairs.b[pair], poses_of(pairs, kin, pair)
     Va = motion_at(kin.V, a)
     V = sub6(motion_at(kin.V, b), Va)
     A = sub6(sub6(motion_at(kin.A, b), motion_at(kin.A, a)), cross_motion(Va, V))
     kind, o, none = measures.kind[m], measures.theta[m], 0.0 * first
-    pull_numbers(kind, theta, o, k, Ra, ra, Rb, rb, none, scale6(first, V), theta_out)
-    pull_second(kind, theta, o, k, Ra, ra, Rb, rb, V, A, second, theta_out)
+    pull_numbers(kind, theta, o, k, poses, none, scale6(first, V), theta_out)
+    pull_second(kind, theta, o, k, poses, V, A, second, theta_out)
 
 
 @inlined

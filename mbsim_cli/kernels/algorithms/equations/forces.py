@@ -54,7 +54,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     apply_to_body,
     at_origin,
     between2,
-    pose_of,
+    poses_of,
     span_rates,
     span_twists,
     spread_from_first,
@@ -106,33 +106,31 @@ def add_force_on_bodies(model, theta, t, f, kin, W_out):
 @inlined
 def _force_along_measure(model, theta, t, motion, kin, f, W_out, Q_out):
     measures = model.measures
-    k = model.forces.measure[f]
-    if is_geometric(measures.kind[k]):
-        g, g1, L = measure_and_rate(model, theta, k, kin)
+    m = model.forces.measure[f]
+    if is_geometric(measures.kind[m]):
+        g, g1, L = measure_and_rate(model, theta, m, kin)
         find_along(model, theta, t, f, g, g1, kin)
         Q, _, _ = along(model, theta, t, f, kin)
-        pair = measures.pair[k]
+        pair = measures.pair[m]
         apply_to_body(W_out, kin, model.pairs.b[pair], Q, L)
         apply_to_body(W_out, kin, model.pairs.a[pair], -Q, L)
     else:
-        g = coordinate_measure(measures, theta, k, motion.z)
-        g1, _ = coordinate_rates(measures, theta, k, motion)
+        g = coordinate_measure(measures, theta, m, motion.z)
+        g1, _ = coordinate_rates(measures, theta, m, motion)
         find_along(model, theta, t, f, g, g1, kin)
         Q, _, _ = along(model, theta, t, f, kin)
-        for j in range(measures.first[k], measures.first[k + 1]):
-            Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, k, j, motion.z)
+        for j in range(measures.first[m], measures.first[m + 1]):
+            Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, m, j, motion.z)
 
 
 @inlined
-def measure_and_rate(model, theta, k, kin):
+def measure_and_rate(model, theta, m, kin):
     """Value, rate and gradient line of a geometric measure."""
     measures = model.measures
-    pair, kind = measures.pair[k], measures.kind[k]
+    pair, kind = measures.pair[m], measures.kind[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
-    g, x, u = measure_value(kind, theta, measures.theta[k], Ra, ra, Rb, rb)
-    g = unwrapped(kind, g, kin.expected[k])
+    g, x, u = measure_value(kind, theta, measures.theta[m], poses_of(model.pairs, kin, pair))
+    g = unwrapped(kind, g, kin.expected[m])
     L = line(is_force_line(kind), x, u)
     return g, dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), L), L
 
@@ -153,18 +151,18 @@ def is_dead_load(model, f):
 def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
     """Add -Phi_z^T multiplier, as forces on the bodies and on the coordinates."""
     measures = model.measures
-    for i in range(model.constraints.measure.size):
-        k = model.constraints.measure[i]
-        if is_geometric(measures.kind[k]):
-            L = motion_at(line_in, i)
-            pair = measures.pair[k]
-            apply_to_body(W_out, kin, model.pairs.b[pair], -multiplier[i], L)
-            apply_to_body(W_out, kin, model.pairs.a[pair], multiplier[i], L)
-            if has_follower(model.constraints, i):
-                Q_out[follower(model.constraints, i)] += multiplier[i]
+    for r in range(model.constraints.measure.size):
+        m = model.constraints.measure[r]
+        if is_geometric(measures.kind[m]):
+            L = motion_at(line_in, r)
+            pair = measures.pair[m]
+            apply_to_body(W_out, kin, model.pairs.b[pair], -multiplier[r], L)
+            apply_to_body(W_out, kin, model.pairs.a[pair], multiplier[r], L)
+            if has_follower(model.constraints, r):
+                Q_out[follower(model.constraints, r)] += multiplier[r]
         else:
-            for j in range(measures.first[k], measures.first[k + 1]):
-                Q_out[measures.coordinate[j]] -= multiplier[i] * coordinate_slope(measures, theta, k, j, z)
+            for j in range(measures.first[m], measures.first[m + 1]):
+                Q_out[measures.coordinate[j]] -= multiplier[r] * coordinate_slope(measures, theta, m, j, z)
 
 
 # Angles between bodies ------------------------------------------------------------------------------------------------
@@ -211,8 +209,8 @@ def follow_angles(model, theta, kin, turns):
 @inlined
 def expect_recorded(expected, row, kin):
     """Read angles where a stored time point has them; ``expected`` (N, nm), or (N, 0) where there are none."""
-    for k in range(expected.shape[1]):
-        kin.expected[k] = expected[row, k]
+    for m in range(expected.shape[1]):
+        kin.expected[m] = expected[row, m]
 
 
 # Tangent --------------------------------------------------------------------------------------------------------------
@@ -223,23 +221,22 @@ def expect_recorded(expected, row, kin):
 @inlined
 def measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out):
     measures = model.measures
-    k = model.forces.measure[f]
-    if not is_geometric(measures.kind[k]):
+    m = model.forces.measure[f]
+    if not is_geometric(measures.kind[m]):
         coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out)
         return
-    pair, kind, o = measures.pair[k], measures.kind[k], measures.theta[k]
+    pair, kind, o = measures.pair[m], measures.kind[m], measures.theta[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
+    poses = poses_of(model.pairs, kin, pair)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     v = sub6(Vb, Va)
-    _, _, L = measure_and_rate(model, theta, k, kin)
+    _, _, L = measure_and_rate(model, theta, m, kin)
     Q, by_g, by_g1 = along(model, theta, t, f, kin)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
         Na, Nb = span_twists(comp, gamma, s)
         Na1, Nb1 = span_rates(comp, s)
         N = sub6(Nb, Na)
-        _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
+        _, dg, _, dL = vary_pose(kind, theta, o, poses, N)
         dv = add6(sub6(Nb1, Na1), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         spread_from_first(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
@@ -248,21 +245,21 @@ def measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out):
 @inlined
 def coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out):
     """Add to T what a force along a measure of coordinates does."""
-    measures, k = model.measures, model.forces.measure[f]
+    measures, m = model.measures, model.forces.measure[f]
     _, by_g, by_g1 = along(model, theta, t, f, kin)
     slope = gamma * by_g + beta * by_g1
-    for i in range(measures.first[k], measures.first[k + 1]):
-        left = slope * coordinate_slope(measures, theta, k, i, z)
-        for j in range(measures.first[k], measures.first[k + 1]):
-            right = coordinate_slope(measures, theta, k, j, z)
+    for i in range(measures.first[m], measures.first[m + 1]):
+        left = slope * coordinate_slope(measures, theta, m, i, z)
+        for j in range(measures.first[m], measures.first[m + 1]):
+            right = coordinate_slope(measures, theta, m, j, z)
             T_out[measures.coordinate[i], measures.coordinate[j]] -= left * right
 
 
 @inlined
-def part_of_force_on_bodies(model, theta, t, q, f, kin, comp, T_out):
+def part_of_force_on_bodies(model, theta, t, gamma, f, kin, comp, T_out):
     pair, W = model.forces.pair[f], wrench_on_bodies(kin, f)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
-        Na, Nb = span_twists(comp, q, s)
+        Na, Nb = span_twists(comp, gamma, s)
         Na1, Nb1 = span_rates(comp, s)
         dW = vary_wrench_on_bodies(model, theta, t, f, kin, sub6(Nb, Na), sub6(Nb1, Na1))
         spread_from_first(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
@@ -317,9 +314,7 @@ def vary_one_force(model, theta, directions, t, f, kin, tw):
 def vary_measure_from_first(measures, pairs, theta, dtheta, touched, m, k, kin, N):
     """Variation k of a measure and of its line, as its first body sees the second turn by N."""
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
-    Ra, ra = pose_of(kin, pairs.a[pair])
-    Rb, rb = pose_of(kin, pairs.b[pair])
-    _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
+    _, dg, _, dL = vary_pose(kind, theta, o, poses_of(pairs, kin, pair), N)
     if touched:
         by_numbers, line_by_numbers = vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin)
         dg, dL = dg + by_numbers, add6(dL, line_by_numbers)
@@ -329,10 +324,8 @@ def vary_measure_from_first(measures, pairs, theta, dtheta, touched, m, k, kin, 
 @inlined
 def vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin):
     """Variation k of a measure and of its line with its own numbers."""
-    pair, o = measures.pair[m], measures.theta[m]
-    Ra, ra = pose_of(kin, pairs.a[pair])
-    Rb, rb = pose_of(kin, pairs.b[pair])
-    return vary_numbers(measures.kind[m], theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb)
+    o, poses = measures.theta[m], poses_of(pairs, kin, measures.pair[m])
+    return vary_numbers(measures.kind[m], theta, o, dtheta[o : o + MEASURE_SIZE], k, poses)
 
 
 @inlined

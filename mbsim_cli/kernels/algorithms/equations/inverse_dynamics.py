@@ -142,8 +142,8 @@ def body_force(kin, i):
 def residual(tree, kin, comp, Q, G_out):
     """G (n,) from element forces W on single bodies in ``comp`` and Q (n,); leaves F, W summed over subtrees."""
     nb = tree.parent.size
-    for k in range(6):
-        comp.F[nb, k] = 0.0
+    for j in range(6):
+        comp.F[nb, j] = 0.0
     for i in range(nb):
         store(comp.F, i, body_force(kin, i))
     for i in range(nb - 1, -1, -1):
@@ -166,18 +166,18 @@ def mass_matrix(tree, kin, comp, M_out):
     clear(M_out)
     for i in range(tree.parent.size - 1, -1, -1):
         inertia = inertia_at(comp.inertia, i)
-        for k in range(tree.first_column[i], tree.first_column[i + 1]):
-            P = inertia_apply(inertia, motion_at(kin.S, k))
-            for j in range(tree.first_column[i], k + 1):
-                M_out[j, k] = dot6(motion_at(kin.S, j), P)
-                M_out[k, j] = M_out[j, k]
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            P = inertia_apply(inertia, motion_at(kin.S, c))
+            for j in range(tree.first_column[i], c + 1):
+                M_out[j, c] = dot6(motion_at(kin.S, j), P)
+                M_out[c, j] = M_out[j, c]
             body = i
             while tree.parent[body] >= 0:
                 P = shift_force(P, scale3(-1.0, offset_to_parent(tree, kin, body)))
                 body = tree.parent[body]
                 for j in range(tree.first_column[body], tree.first_column[body + 1]):
-                    M_out[j, k] = dot6(motion_at(kin.S, j), P)
-                    M_out[k, j] = M_out[j, k]
+                    M_out[j, c] = dot6(motion_at(kin.S, j), P)
+                    M_out[c, j] = M_out[j, c]
 
 
 @kernel
@@ -192,8 +192,8 @@ def composite_inertia(tree, kin, comp):
 def own_inertias(tree, kin, comp):
     """Leave in comp.inertia those of single bodies."""
     for i in range(tree.parent.size + 1):
-        for k in range(10):
-            comp.inertia[i, k] = kin.inertia[i, k]
+        for j in range(10):
+            comp.inertia[i, j] = kin.inertia[i, j]
 
 
 @inlined
@@ -204,12 +204,12 @@ def inertia_to_parent(tree, kin, comp, i):
     m = comp.inertia[i, 0]
     h = row3(comp.inertia, i, 1)
     comp.inertia[p, 0] += m
-    for k in range(3):
-        comp.inertia[p, 1 + k] += h[k] + m * d[k]
+    for j in range(3):
+        comp.inertia[p, 1 + j] += h[j] + m * d[j]
     # second moments about a point moved by -d: I + 2 (h . d) 1 - h d^T - d h^T + m (d . d 1 - d d^T)
     s = 2.0 * dot3(h, d) + m * dot3(d, d)
-    for k in range(3):
-        comp.inertia[p, 4 + k] += comp.inertia[i, 4 + k] + s - 2.0 * h[k] * d[k] - m * d[k] * d[k]
+    for j in range(3):
+        comp.inertia[p, 4 + j] += comp.inertia[i, 4 + j] + s - 2.0 * h[j] * d[j] - m * d[j] * d[j]
     comp.inertia[p, 7] += comp.inertia[i, 7] - h[0] * d[1] - h[1] * d[0] - m * d[0] * d[1]
     comp.inertia[p, 8] += comp.inertia[i, 8] - h[0] * d[2] - h[2] * d[0] - m * d[0] * d[2]
     comp.inertia[p, 9] += comp.inertia[i, 9] - h[1] * d[2] - h[2] * d[1] - m * d[1] * d[2]

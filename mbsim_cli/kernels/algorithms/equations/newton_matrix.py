@@ -107,21 +107,21 @@ def _columns_of_body(tree, beta, gamma, i, kin, comp):
     inertia, F = inertia_at(comp.inertia, i), motion_at(comp.F, i)
     K, p = rate_at(comp, i)
     back = scale3(-1.0, row3(kin.ref, i, 0))
-    for k in range(tree.first_column[i], tree.first_column[i + 1]):
-        S, S1, S2 = motion_at(kin.S, k), motion_at(kin.S1, k), motion_at(kin.S2, k)
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        S, S1, S2 = motion_at(kin.S, c), motion_at(kin.S1, c), motion_at(kin.S2, c)
         X, Y = axpy6(gamma, S2, axpy6(2.0 * beta, S1, S)), axpy6(gamma, S1, scale6(beta, S))
         of_rate = (rotate(K, Y[0]), cross3(Y[0], p))
         up = axpy6(gamma, cross_force(S, F), add6(inertia_apply(inertia, X), of_rate))
         down, turned = inertia_apply(inertia, S), add3(unrotate(K, S[0]), cross3(p, S[1]))
         S, X, Y = shift_motion(S, back), shift_motion(X, back), shift_motion(Y, back)
         up, down = shift_force(up, back), shift_force(down, back)
-        store_rows(columns, COLUMN_S, k, S)
-        store_rows(columns, COLUMN_X, k, X)
-        store_rows(columns, COLUMN_Y, k, Y)
-        store_rows(columns, COLUMN_UP, k, up)
-        store_at(own, k, OWN_S, S)
-        store_at(own, k, OWN_DOWN, down)
-        own[k, OWN_RATE], own[k, OWN_RATE + 1], own[k, OWN_RATE + 2] = turned
+        store_rows(columns, COLUMN_S, c, S)
+        store_rows(columns, COLUMN_X, c, X)
+        store_rows(columns, COLUMN_Y, c, Y)
+        store_rows(columns, COLUMN_UP, c, up)
+        store_at(own, c, OWN_S, S)
+        store_at(own, c, OWN_DOWN, down)
+        own[c, OWN_RATE], own[c, OWN_RATE + 1], own[c, OWN_RATE + 2] = turned
 
 
 @inlined
@@ -132,9 +132,9 @@ def _rows_above(first, last, branch, comp, T_out):
         column = at(spans.column, s)
         j, bits = block(columns, column), at(spans.on_b, s)
         X, w = rows_at(columns, COLUMN_X, j), load3_of(columns, COLUMN_Y, j)
-        for k in range(first, last):
-            power = dot6(X, six_at(own, k, OWN_DOWN)) + dot3(w, row3(own, k, OWN_RATE))
-            add_to(T_out, k, j, only(power, bits & before(k, column)))
+        for c in range(first, last):
+            power = dot6(X, six_at(own, c, OWN_DOWN)) + dot3(w, row3(own, c, OWN_RATE))
+            add_to(T_out, c, j, only(power, bits & before(c, column)))
 
 
 @inlined
@@ -145,62 +145,62 @@ def _rows_below(first, last, subtree, comp, T_out):
         column = at(spans.column, s)
         j, bits = block(columns, column), at(spans.on_b, s)
         up = rows_at(columns, COLUMN_UP, j)
-        for k in range(first, last):
-            power = dot6(six_at(own, k, OWN_S), up)
-            add_to(T_out, k, j, only(power, bits & ~before(k, column)))
+        for c in range(first, last):
+            power = dot6(six_at(own, c, OWN_S), up)
+            add_to(T_out, c, j, only(power, bits & ~before(c, column)))
 
 
 @inlined
-def _euler_part(tree, theta, q, z, kin, comp, T_out):
+def _euler_part(tree, theta, gamma, z, kin, comp, T_out):
     """Euler parameters of one joint do not carry each other's columns along; their columns change by themselves."""
     for c in range(z.size):
         if tree.column_kind[c] == Column.EULER_0:
             i = tree.column_body[c]
             total = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
-            for k in range(c, c + 3):
-                carried = scale6(q, cross_force(motion_at(kin.S, k), total))
-                for j in range(k + 1, c + 4):
-                    T_out[j, k] += dot6(motion_at(kin.S, j), carried)
-            _euler_own_part(c, load4(z, c), euler_moment(tree, theta, kin, i, total), q, T_out)
+            for l in range(c, c + 3):
+                carried = scale6(gamma, cross_force(motion_at(kin.S, l), total))
+                for j in range(l + 1, c + 4):
+                    T_out[j, l] += dot6(motion_at(kin.S, j), carried)
+            _euler_own_part(c, load4(z, c), euler_moment(tree, theta, kin, i, total), gamma, T_out)
 
 
 @inlined
-def _euler_own_part(c, e, moment, q, T_out):
+def _euler_own_part(c, e, moment, gamma, T_out):
     """Add the moment times the derivatives of the four columns from c on by the four parameters."""
-    s = 2.0 * q / norm2(e)
+    s = 2.0 * gamma / norm2(e)
     for j in range(4):
         power = rate_power(moment, j)
         along = 2.0 * inner4(power, e) / norm2(e)
-        for k in range(4):
-            T_out[c + j, c + k] += s * (power[k] - along * e[k])
+        for l in range(4):
+            T_out[c + j, c + l] += s * (power[l] - along * e[l])
 
 
 @inlined
-def _constraints_part(model, theta, q, lines, multiplier, kin, comp, T_out):
+def _constraints_part(model, theta, gamma, lines, multiplier, kin, comp, T_out):
     """Rows that follow one another and act between the same bodies are taken together."""
-    i, m = 0, model.constraints.measure.size
-    while i < m:
-        k = model.constraints.measure[i]
-        last, pair = rows_of_pair(model.constraints.measure, model.measures, i)
+    measures, rows, first = model.measures, model.constraints.measure, 0
+    while first < rows.size:
+        m = rows[first]
+        last, pair = rows_of_pair(rows, measures, first)
         if pair == NONE:
-            if model.measures.kind[k] == Measure.EULER_NORM:
-                for j in range(model.measures.first[k], model.measures.first[k + 1]):
-                    c = model.measures.coordinate[j]
-                    T_out[c, c] += 2.0 * q * multiplier[i]
-            elif has_curve(model.measures, k):
-                c = model.measures.coordinate[model.measures.first[k + 1] - 1]
-                T_out[c, c] -= q * multiplier[i] * lines[i, VALUE]
+            if measures.kind[m] == Measure.EULER_NORM:
+                for j in range(measures.first[m], measures.first[m + 1]):
+                    c = measures.coordinate[j]
+                    T_out[c, c] += 2.0 * gamma * multiplier[first]
+            elif has_curve(measures, m):
+                c = measures.coordinate[measures.first[m + 1] - 1]
+                T_out[c, c] -= gamma * multiplier[first] * lines[first, VALUE]
         else:
-            _geometric_rows(model, theta, q, lines, multiplier, i, last, pair, kin, comp, T_out)
-        i = last
+            _geometric_rows(model, theta, gamma, lines, multiplier, first, last, pair, kin, comp, T_out)
+        first = last
 
 
 @inlined
-def _geometric_rows(model, theta, q, lines, multiplier, first, last, pair, kin, comp, T_out):
+def _geometric_rows(model, theta, gamma, lines, multiplier, first, last, pair, kin, comp, T_out):
     spans, rows = comp.spans, model.constraints.measure
     Ra, _ = pose_of(kin, model.pairs.a[pair])
     W = scale6(-1.0, constraint_wrench(lines, multiplier, first, last))
     for s in range(spans.first[pair], spans.first[pair + 1]):
-        Na, Nb = span_twists(comp, q, s)
+        Na, Nb = span_twists(comp, gamma, s)
         dW = vary_constraint_wrench(rows, model.measures, theta, lines, multiplier, first, last, Ra, sub6(Nb, Na))
         spread_from_first(model.pairs, pair, comp, s, add6(Na, Nb), W, scale6(-1.0, dW), T_out)

@@ -65,6 +65,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     pose_of,
 )
 from mbsim_cli.kernels.algorithms.motion.variation import body_frame_twist, parent_frame_twist
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width, zeros
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
@@ -108,14 +109,14 @@ def rate_at(comp, i):
 def own_rates(tree, kin, comp):
     """Leave in comp.rate (nb + 1, 12) the rate matrices of single bodies."""
     nb = tree.parent.size
-    for k in range(12):
-        comp.rate[nb, k] = 0.0
+    for j in range(12):
+        comp.rate[nb, j] = 0.0
     for i in range(nb):
         couple, momentum = rate_matrix(kin, i)
-        for k in range(9):
-            comp.rate[i, k] = couple[k]
-        for k in range(3):
-            comp.rate[i, 9 + k] = momentum[k]
+        for j in range(9):
+            comp.rate[i, j] = couple[j]
+        for j in range(3):
+            comp.rate[i, 9 + j] = momentum[j]
 
 
 @inlined
@@ -266,10 +267,10 @@ def store_inertia(array, i, inertia):
     """Write an inertia (m, h, J) to row i."""
     m, h, J = inertia
     array[i, 0] = m
-    for k in range(3):
-        array[i, 1 + k] = h[k]
-    for k in range(6):
-        array[i, 4 + k] = J[k]
+    for j in range(3):
+        array[i, 1 + j] = h[j]
+    for j in range(6):
+        array[i, 4 + j] = J[j]
 
 
 # Systems at rest ------------------------------------------------------------------------------------------------------
@@ -308,14 +309,12 @@ def resting(nb, n, m, p, dtype=np.float64):
 
 
 @merged
-def vary_resting(model, theta, directions, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
-    """Fill dG of both systems; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
-    dtheta, touch = directions.dtheta, directions.touch
+def vary_resting(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests):
+    """Fill dG of both systems, ``rests`` under ``loads``; needs ``vary_kinematics`` and the lines (m, LINE_SIZE)."""
+    load, other_load = loads
+    rest, other = rests
     resting_outwards(model.tree, theta, directions, z, dz, kin, load.x, other_load.x, rest, other)
-    resting_constraint_forces(
-        model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, z, dz, kin, tw.N,
-        load.multiplier, other_load.multiplier, rest, other,
-    )  # fmt: skip
+    resting_constraint_forces(model, theta, directions, lines, z, dz, kin, tw, loads, rests)
     _resting_elastic(model, theta, directions, z, dz, kin, comp, load.x, rest)
     _resting_elastic(model, theta, directions, z, dz, kin, comp, other_load.x, other)
     resting_inwards(model.tree, theta, directions, z, dz, kin, rest, other)
@@ -386,36 +385,33 @@ def _euler_own(tree, theta, z, x, dz, kin, i, c, k, turn):
 
 
 @kernel
-def resting_constraint_forces(
-    rows, measures, pairs, theta, dtheta, touched, lines, z, dz, kin, N, multiplier, other_multiplier, rest, other
-):
+def resting_constraint_forces(model, theta, directions, lines, z, dz, kin, tw, loads, rests):
     """Add the forces of the constraints; rows between the same bodies are taken together."""
+    measures, rows, dtheta = model.measures, model.constraints.measure, directions.dtheta
+    multiplier, others = loads[0].multiplier, loads[1].multiplier
+    rest, other = rests
     _clear_ground(rest)
     _clear_ground(other)
-    i = 0
-    while i < rows.size:
-        last, pair = rows_of_pair(rows, measures, i)
+    first = 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, measures, first)
         if pair == NONE:
-            vary_multiplier_force(measures, rows[i], theta, dtheta, z, dz, multiplier[i], rest.dG)
-            vary_multiplier_force(measures, rows[i], theta, dtheta, z, dz, other_multiplier[i], other.dG)
+            vary_multiplier_force(measures, rows[first], theta, dtheta, z, dz, multiplier[first], rest.dG)
+            vary_multiplier_force(measures, rows[first], theta, dtheta, z, dz, others[first], other.dG)
         else:
-            a, b = pairs.a[pair], pairs.b[pair]
-            W, U = constraint_wrench(lines, multiplier, i, last), constraint_wrench(lines, other_multiplier, i, last)
+            a, b = model.pairs.a[pair], model.pairs.b[pair]
+            W, U = constraint_wrench(lines, multiplier, first, last), constraint_wrench(lines, others, first, last)
             _apply(rest.F, kin, a, b, W)
             _apply(other.F, kin, a, b, U)
             Ra, _ = pose_of(kin, a)
             for g in range(0, dz.shape[1], width(dz)):
                 k = block(dz, g)
-                turn = between2(N, kin, a, b, k)
+                N = between2(tw.N, kin, a, b, k)
                 vary_forces_of_pair(
-                    rows, measures, pairs, theta, dtheta, touched, lines, multiplier, i, last, g, k, kin, turn, Ra, W,
-                    rest.dF,
-                )  # fmt: skip
-                vary_forces_of_pair(
-                    rows, measures, pairs, theta, dtheta, touched, lines, other_multiplier, i, last, g, k, kin, turn,
-                    Ra, U, other.dF,
-                )  # fmt: skip
-        i = last
+                    model, theta, directions, lines, multiplier, first, last, g, k, kin, N, Ra, W, rest.dF
+                )
+                vary_forces_of_pair(model, theta, directions, lines, others, first, last, g, k, kin, N, Ra, U, other.dF)
+        first = last
 
 
 @inlined
@@ -436,15 +432,15 @@ def _apply(F_out, kin, a, b, W):
 @with_elastic(lambda model, theta, directions, z, dz, kin, comp, x, rest: None)
 def _resting_elastic(model, theta, directions, z, dz, kin, comp, x, rest):
     """Add what accelerations x (n,) take of bodies that deform."""
-    tree = model.tree
+    tree, motion = model.tree, Motion(z, comp.zero, x)
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
         A = at_origin(rest.A, kin, i)
-        apply_to_body(rest.F, kin, i, 1.0, resting_force(tree, theta, f, A, z, x, kin, comp))
+        apply_to_body(rest.F, kin, i, 1.0, resting_force(tree, theta, f, A, motion, kin, comp))
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             dA = at_origin2(rest.N2, kin, i, k)
-            dF = vary_resting_force(tree, theta, directions, f, g, k, A, dA, z, x, dz, kin, comp, rest.dG)
+            dF = vary_resting_force(tree, theta, directions, f, g, k, A, dA, motion, dz, kin, rest.dG)
             apply_to_body2(rest.dF, kin, i, k, 1.0, dF)
 
 

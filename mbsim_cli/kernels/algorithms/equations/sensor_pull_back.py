@@ -14,7 +14,7 @@ from mbsim_cli.kernels.algorithms.equations.along_measures import (
     pull_energy_along,
     pull_to_signal,
 )
-from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_rates
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_line_rates
 from mbsim_cli.kernels.algorithms.equations.constraints import (
     between,
     measure_factors,
@@ -199,7 +199,7 @@ def pull_measure(model, theta, m, order, k, c, motion, kin, adj_out):
             )
         else:
             L1, L2 = moving_line(model, theta, m, factors, kin)
-            pull_rates(a, b, k, L, L1, L2, first, second, adj_out)
+            pull_line_rates(a, b, k, L, L1, L2, first, second, adj_out)
             pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, adj_out.theta)
 
 

@@ -11,7 +11,10 @@ from mbsim_cli.kernels.algorithms.equations.along_measures import (
     own_along,
     with_signal_variation,
 )
-from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_coordinate_measure, vary_measure
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
+    vary_coordinate_measure,
+    vary_geometric_measure,
+)
 from mbsim_cli.kernels.algorithms.equations.constraints import (
     coordinate_measure,
     coordinate_rates,
@@ -73,8 +76,8 @@ def sense(model, theta, t, motion, multiplier, kin, out):
             if kind == Sensor.ALONG:
                 out[first] = dot3(sensor_direction(model, theta, s, kin), value)
             else:
-                for k in range(3):
-                    out[first + k] = value[k]
+                for j in range(3):
+                    out[first + j] = value[j]
         elif kind == Sensor.COORDINATE:
             c = sensors.index[s]
             rate = motion.zd[c] if sensors.order[s] == 1 else motion.zdd[c]
@@ -97,8 +100,8 @@ def sense(model, theta, t, motion, multiplier, kin, out):
             force = force_on_body(model, sensors.index[s], kin)
             for part in range(1, 1 + max(sensors.body[s], 0)):
                 force = add3(force, force_on_body(model, sensors.index[s] + part, kin))
-            for k in range(3):
-                out[first + k] = force[k]
+            for j in range(3):
+                out[first + j] = force[j]
 
 
 @inlined
@@ -176,29 +179,29 @@ def body_sensor(model, theta, kind, s, kin):
 
 
 @inlined
-def measure_of_order(model, theta, k, order, motion, kin):
+def measure_of_order(model, theta, m, order, motion, kin):
     """g, g' or g'' of any measure."""
     measures = model.measures
-    if not is_geometric(measures.kind[k]):
+    if not is_geometric(measures.kind[m]):
         if order == 0:
-            return coordinate_measure(measures, theta, k, motion.z)
-        rate, second = coordinate_rates(measures, theta, k, motion)
+            return coordinate_measure(measures, theta, m, motion.z)
+        rate, second = coordinate_rates(measures, theta, m, motion)
         return rate if order == 1 else second
-    factors = measure_factors(model, theta, k, kin)
+    factors = measure_factors(model, theta, m, kin)
     if order == 0:
         return factors[0]
-    rate, second = measure_rates(model, theta, k, factors, kin)
+    rate, second = measure_rates(model, theta, m, factors, kin)
     return rate if order == 1 else second
 
 
 @inlined
-def value_and_rate(model, theta, k, motion, kin):
+def value_and_rate(model, theta, m, motion, kin):
     """g and g' of any measure."""
-    if is_geometric(model.measures.kind[k]):
-        g, g1, _ = measure_and_rate(model, theta, k, kin)
+    if is_geometric(model.measures.kind[m]):
+        g, g1, _ = measure_and_rate(model, theta, m, kin)
         return g, g1
-    g = coordinate_measure(model.measures, theta, k, motion.z)
-    g1, _ = coordinate_rates(model.measures, theta, k, motion)
+    g = coordinate_measure(model.measures, theta, m, motion.z)
+    g1, _ = coordinate_rates(model.measures, theta, m, motion)
     return g, g1
 
 
@@ -420,7 +423,7 @@ def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
 def vary_any_measure(model, theta, directions, m, g, k, motion, sens, kin, tw, order):
     """Variation k, the block at g, of the value, first or second derivative of any measure."""
     if is_geometric(model.measures.kind[m]):
-        return vary_measure(model, theta, directions, m, g, k, kin, tw, order)
+        return vary_geometric_measure(model, theta, directions, m, g, k, kin, tw, order)
     return vary_coordinate_measure(model.measures, theta, directions.dtheta, m, k, motion, motion_alone(sens), order)
 
 

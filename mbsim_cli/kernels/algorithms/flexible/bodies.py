@@ -150,32 +150,34 @@ def flexible_forces(model, theta, motion, kin, comp, G_out):
 
 
 @inlined
-def take_at_rest(tree, theta, f, z, x, kin, comp, W_out):
-    """Take from W (nb + 1, 6) what accelerations x (n,) need of body f in a system at rest; leaves ``kin.elastic``."""
+def take_at_rest(tree, theta, f, motion, kin, comp, W_out):
+    """Take from W (nb + 1, 6) what a ``motion`` without rates needs of body f; leaves ``kin.elastic``."""
     R, r, w, _, alpha, a = frame_of(tree, kin, f)
-    motion = Motion(z, comp.zero, x)
     wrench = flexible_force(tree, theta, f, (w, alpha, a), motion, kin.elastic, False, comp.scratch)
     apply_to_body(W_out, kin, tree.flexible[f], -1.0, to_origin(R, r, wrench))
 
 
 @inlined
-def resting_force(tree, theta, f, A, z, x, kin, comp):
-    """Wrench by accelerations A of the frame, about the global origin, and x (n,); leaves slopes in ``kin.elastic``."""
+def resting_force(tree, theta, f, A, motion, kin, comp):
+    """Wrench by accelerations A of the frame, about the global origin, and those of a ``motion`` without rates.
+
+    Leaves slopes in ``kin.elastic``.
+    """
     R, r = pose_of(kin, tree.flexible[f])
     alpha, a = _in_body(R, r, A)
-    turning, motion = (scale3(0.0, alpha), alpha, a), Motion(z, comp.zero, x)
+    turning = scale3(0.0, alpha), alpha, a
     wrench = flexible_force(tree, theta, f, turning, motion, kin.elastic, False, comp.scratch)
     flexible_slopes(tree, theta, f, turning, motion, kin.elastic, False)
     return to_origin(R, r, wrench)
 
 
 @inlined
-def vary_resting_force(tree, theta, directions, f, g, k, A, dA, z, x, dz, kin, comp, dG_out):
+def vary_resting_force(tree, theta, directions, f, g, k, A, dA, motion, dz, kin, dG_out):
     """Variation k, of the block at g, of ``resting_force``, as the body sees it; its elastic rows to dG (n, p)."""
     dtheta, touch = directions.dtheta, directions.touch
     R, r = pose_of(kin, tree.flexible[f])
     (alpha, a), (dalpha, da) = _in_body(R, r, A), _in_body(R, r, dA)
-    turning, motion = (scale3(0.0, alpha), alpha, a), Motion(z, comp.zero, x)
+    turning = scale3(0.0, alpha), alpha, a
     d_turning, change = (scale3(0.0, dalpha), dalpha, da), Motion(dz, touch.still, touch.still)
     dW = vary_flexible(
         tree, theta, dtheta, touch.flexible[f, g], f, k, turning, motion, d_turning, change, kin.elastic, False, dG_out
@@ -260,13 +262,13 @@ def add_flexible_mass(model, theta, kin, M_out):
         R, r = pose_of(kin, tree.flexible[f])
         first, last = pairs.first[tree.pair[f]], pairs.first[tree.pair[f] + 1]
         for place in range(first, last):
-            k = pairs.column[place]
-            turned, moved = _in_body(R, r, column_at_origin(kin.S, tree, kin, k))
+            c = pairs.column[place]
+            turned, moved = _in_body(R, r, column_at_origin(kin.S, tree, kin, c))
             push = to_origin(R, r, frame_inertia(kin.elastic, f, turned, moved))
             for other in range(first, last):
                 j = pairs.column[other]
-                M_out[j, k] += dot6(column_at_origin(kin.S, tree, kin, j), push)
-            couple_modes(tree, f, k, turned, moved, kin.elastic, M_out)
+                M_out[j, c] += dot6(column_at_origin(kin.S, tree, kin, j), push)
+            couple_modes(tree, f, c, turned, moved, kin.elastic, M_out)
         put_modes(tree, theta, f, M_out)
 
 
@@ -301,7 +303,7 @@ def elastic_kinetic(model, theta, motion, kin):
     tree, total = model.tree, 0.0 * kin.V[0, 0]
     for f in range(tree.flexible.size):
         _, _, w, v, _, _ = frame_of(tree, kin, f)
-        total += flexible_kinetic(tree, theta, f, w, v, motion.z, motion.zd)
+        total += flexible_kinetic(tree, theta, f, (w, v), motion)
     return total
 
 
@@ -339,10 +341,8 @@ def vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw):
     for f in range(tree.flexible.size):
         R, r, w, v, _, _ = frame_of(tree, kin, f)
         turning, shifting = shift_motion(at_origin2(tw.N1, kin, tree.flexible[f], k), r)
-        total += vary_flexible_kinetic(
-            tree, theta, dtheta, touch.flexible[f, g], f, k, w, v, motion.z, motion.zd,
-            unrotate(R, turning), unrotate(R, shifting), sens.z, sens.zd,
-        )  # fmt: skip
+        dV, change, touched = (unrotate(R, turning), unrotate(R, shifting)), motion_alone(sens), touch.flexible[f, g]
+        total += vary_flexible_kinetic(tree, theta, dtheta, touched, f, k, (w, v), motion, dV, change)
     return total
 
 
@@ -384,7 +384,7 @@ def resting_flexible_forces(model, theta, z, x, kin, comp):
     """Take what accelerations x (n,) of a system at rest need of the frames, in ``comp.W``; leaves ``kin.elastic``."""
     tree = model.tree
     for f in range(tree.flexible.size):
-        take_at_rest(tree, theta, f, z, x, kin, comp, comp.W)
+        take_at_rest(tree, theta, f, Motion(z, comp.zero, x), kin, comp, comp.W)
 
 
 @with_elastic(lambda model, theta, motion, stiff, kin, virtual, adj_out: None)
@@ -408,13 +408,9 @@ def pull_flexible_bodies(model, theta, motion, stiff, kin, virtual, adj_out):
             )
             # the body sees N'_w, N''_w + N'_w x w, and N'' of its origin + 2 N'_w x v
             turned = add3(of_w, axpy3(2.0, cross3(v, of_a), cross3(w, of_alpha)))
-            accumulate2(adj_out.D, i, k, 1.0, _of_turn(rotate(R, turned)))
+            couple = rotate(R, turned)
+            accumulate2(adj_out.D, i, k, 1.0, (couple, scale3(0.0, couple)))
             accumulate2(adj_out.H, i, k, 1.0, to_origin(R, r, (of_alpha, of_a)))
-
-
-@inlined
-def _of_turn(n):
-    return n, scale3(0.0, n)
 
 
 @with_elastic(lambda model, theta, k, c, motion, kin, adj_out: None)
@@ -423,10 +419,8 @@ def pull_elastic_kinetic(model, theta, k, c, motion, kin, adj_out):
     tree = model.tree
     for f in range(tree.flexible.size):
         R, r, w, v, _, _ = frame_of(tree, kin, f)
-        of_w, of_v = pull_flexible_kinetic(
-            tree, theta, f, k, c, w, v, motion.z, motion.zd, adj_out.z, adj_out.zd, adj_out.theta
-        )  # fmt: skip
-        accumulate2(adj_out.D, tree.flexible[f], k, 1.0, to_origin(R, r, (of_w, of_v)))
+        of_V = pull_flexible_kinetic(tree, theta, f, k, c, (w, v), motion, adj_out)
+        accumulate2(adj_out.D, tree.flexible[f], k, 1.0, to_origin(R, r, of_V))
 
 
 @with_elastic(lambda model, theta, k, c, z, kin, adj_out: None)

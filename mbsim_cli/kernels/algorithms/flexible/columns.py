@@ -17,13 +17,13 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     apply_columns,
     jacobian_to_coordinates,
     matrix_to_coordinates,
-    move_columns,
     place_columns,
     pull_columns,
     pull_virtual,
+    rates_of_columns,
     rows_to_coordinates,
     spread_columns,
-    vary_columns,
+    vary_motion_of_columns,
     vary_rows,
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import (
@@ -49,14 +49,14 @@ def columns_placed(model, theta, z, kin):
 @with_columns(lambda model, theta, state, kin: motion_alone(state))
 def columns_moved(model, theta, state, kin):
     """Move columns, which stand where they were placed."""
-    move_columns(model.tree, theta, kin.rows, state.zd, state.zdd, kin.motion)
+    rates_of_columns(model.tree, theta, kin.rows, state.zd, state.zdd, kin.motion)
     return motion_alone(kin.motion)
 
 
-@with_columns(lambda model, z, no_rate, x, kin, comp: Motion(z, no_rate, x))
-def columns_at_rest(model, z, no_rate, x, kin, comp):
+@with_columns(lambda model, state, kin, comp: motion_alone(state))
+def columns_at_rest(model, state, kin, comp):
     """Accelerations of columns of a system at rest."""
-    apply_columns(model.tree, kin.rows, x, comp.equations.x[0])
+    apply_columns(model.tree, kin.rows, state.zdd, comp.equations.x[0])
     return Motion(kin.motion.z, comp.zero, comp.equations.x[0])
 
 
@@ -70,7 +70,9 @@ def motion_of(model, state, kin):
 def columns_varied(model, theta, directions, state, kin, sens, tw):
     """Vary the motion of columns."""
     change = motion_alone(tw.change)
-    vary_columns(model.tree, theta, kin.rows, directions.dtheta, motion_alone(state), motion_alone(sens), change)
+    vary_motion_of_columns(
+        model.tree, theta, kin.rows, directions.dtheta, motion_alone(state), motion_alone(sens), change
+    )
     return change
 
 

@@ -84,7 +84,7 @@ def apply_columns(tree, rows, x, out):
 
 
 @kernel
-def move_columns(tree, theta, rows, zd, zdd, out):
+def rates_of_columns(tree, theta, rows, zd, zdd, out):
     """Rates of all columns by those of the coordinates."""
     apply_columns(tree, rows, zd, out.zd)
     apply_columns(tree, rows, zdd, out.zdd)
@@ -107,16 +107,16 @@ def spread_columns(tree, rows, each, dz, out):
 
 
 @kernel
-def vary_columns(tree, theta, rows, dtheta, state, change, out):
+def vary_motion_of_columns(tree, theta, rows, dtheta, state, change, out):
     """Variations of the motion of all columns by those of coordinates, ``change`` (dz, dz', dz''), and of theta."""
-    vary_linear(tree, rows, dtheta, state.z, change.z, out.z)
-    vary_linear(tree, rows, dtheta, state.zd, change.zd, out.zd)
-    vary_linear(tree, rows, dtheta, state.zdd, change.zdd, out.zdd)
+    vary_spread(tree, rows, dtheta, state.z, change.z, out.z)
+    vary_spread(tree, rows, dtheta, state.zd, change.zd, out.zd)
+    vary_spread(tree, rows, dtheta, state.zdd, change.zdd, out.zdd)
     vary_stiffened(tree, theta, dtheta, state, change, out)
 
 
 @kernel
-def vary_linear(tree, rows, dtheta, z, dz, out):
+def vary_spread(tree, rows, dtheta, z, dz, out):
     """Variation E dz + dL z of E z where E is constant in time, out (nc, p)."""
     spread_columns(tree, rows, dtheta[0], dz, out)
     for v in range(tree.node.size):

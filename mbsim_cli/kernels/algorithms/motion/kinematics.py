@@ -76,6 +76,12 @@ def pose_of(kin, i):
 
 
 @inlined
+def poses_of(pairs, kin, pair):
+    """Poses of both bodies of a pair."""
+    return pose_of(kin, pairs.a[pair]), pose_of(kin, pairs.b[pair])
+
+
+@inlined
 def at_origin(array, kin, i):
     """Motion of body i about the global origin."""
     return shift_motion(motion_at(array, i), scale3(-1.0, row3(kin.ref, i, 0)))
@@ -144,10 +150,10 @@ def only6(x, bits):
 
 
 @inlined
-def span_twists(comp, q, s):
-    """Twists q S of the columns of span s on the branches of a and b, zero for the others."""
+def span_twists(comp, gamma, s):
+    """Twists gamma S of the columns of span s on the branches of a and b, zero for the others."""
     spans = comp.spans
-    N = scale6(q, rows_at(comp.columns, COLUMN_S, block(comp.columns, at(spans.column, s))))
+    N = scale6(gamma, rows_at(comp.columns, COLUMN_S, block(comp.columns, at(spans.column, s))))
     return only6(N, at(spans.on_a, s)), only6(N, at(spans.on_b, s))
 
 
@@ -244,8 +250,8 @@ def _place_body(theta, o, i, joint_R, point, at_center, kin):
     """Pose of body i from its joint frame; its inertia about the reference point."""
     R = matmul9_transposed(joint_R, load9(theta, o + R_C))
     r = sub3(point, rotate(R, load3(theta, o + P_C)))
-    for k in range(9):
-        kin.R[i, k] = R[k]
+    for j in range(9):
+        kin.R[i, j] = R[j]
     c = add3(r, rotate(R, load3(theta, o + COM)))
     zero = scale3(0.0, c)
     ref = c if at_center else zero
@@ -261,10 +267,10 @@ def place_inertia(theta, o, i, R, arm, kin):
     J = symmetric_rotate(R, (local[0], local[1], local[2], cross_terms[0], cross_terms[1], cross_terms[2]))
     steiner = parallel_axis(arm)
     kin.inertia[i, 0] = m
-    for k in range(3):
-        kin.inertia[i, 1 + k] = m * arm[k]
-    for k in range(6):
-        kin.inertia[i, 4 + k] = J[k] + m * steiner[k]
+    for j in range(3):
+        kin.inertia[i, 1 + j] = m * arm[j]
+    for j in range(6):
+        kin.inertia[i, 4 + j] = J[j] + m * steiner[j]
 
 
 @inlined
@@ -274,7 +280,7 @@ def offset_to_parent(tree, kin, i):
 
 
 @kernel
-def motion_kinematics(tree, theta, z, zd, zdd, kin):
+def motion_kinematics(tree, theta, motion, kin):
     """V, A, S' of the motion. Needs ``position_kinematics``. Cost O(n)."""
     for i in range(tree.parent.size):
         p, offset = tree.parent[i], offset_to_parent(tree, kin, i)
@@ -285,18 +291,18 @@ def motion_kinematics(tree, theta, z, zd, zdd, kin):
             if is_euler(kind):
                 if kind == Column.EULER_0:
                     base_V = V
-                S1 = add6(cross_motion(base_V, S), _euler_rate(tree, theta, z, zd, kin, i, c))
+                S1 = add6(cross_motion(base_V, S), _euler_rate(tree, theta, motion, kin, i, c))
             else:
                 S1 = cross_motion(V, S)
             store(kin.S1, c, S1)
-            A = axpy6(zdd[c], S, axpy6(zd[c], S1, A))
-            V = axpy6(zd[c], S, V)
+            A = axpy6(motion.zdd[c], S, axpy6(motion.zd[c], S1, A))
+            V = axpy6(motion.zd[c], S, V)
         store(kin.V, i, V)
         store(kin.A, i, A)
 
 
 @kernel
-def column_kinematics(tree, theta, z, zd, zdd, kin):
+def column_kinematics(tree, theta, motion, kin):
     """S'' of the motion, for tangents, variations and pull-backs. Needs ``motion_kinematics``. Cost O(n).
 
     V and A behind a column do as well as those before it: what the column adds to A x S + V x S' cancels.
@@ -308,38 +314,39 @@ def column_kinematics(tree, theta, z, zd, zdd, kin):
             kind = tree.column_kind[c]
             if is_euler(kind):
                 if kind == Column.EULER_0 + 3:
-                    for k in range(4):
-                        V, A = _before_column(zd, zdd, kin, c - k, V, A)
-                store(kin.S2, c, _euler_second_rate(tree, theta, z, zd, zdd, kin, i, c, V, A))
+                    for j in range(4):
+                        V, A = _before_column(motion, kin, c - j, V, A)
+                store(kin.S2, c, _euler_second_rate(tree, theta, motion, kin, i, c, V, A))
                 continue
             S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
             store(kin.S2, c, add6(cross_motion(A, S), cross_motion(V, S1)))
             if c > first:
-                V, A = _before_column(zd, zdd, kin, c, V, A)
+                V, A = _before_column(motion, kin, c, V, A)
 
 
 @inlined
-def _before_column(zd, zdd, kin, c, V, A):
+def _before_column(motion, kin, c, V, A):
     """V and A before column c from those behind it."""
-    S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
-    return axpy6(-zd[c], S, V), axpy6(-zdd[c], S, axpy6(-zd[c], S1, A))
+    S, S1, rate = motion_at(kin.S, c), motion_at(kin.S1, c), -motion.zd[c]
+    return axpy6(rate, S, V), axpy6(-motion.zdd[c], S, axpy6(rate, S1, A))
 
 
 @inlined
-def _euler_second_rate(tree, theta, z, zd, zdd, kin, i, c, V, A):
+def _euler_second_rate(tree, theta, motion, kin, i, c, V, A):
     """S'' of column c of Euler parameters, from V and A before all four."""
-    k = tree.column_kind[c] - Column.EULER_0
+    j = tree.column_kind[c] - Column.EULER_0
     S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
-    twice = add6(S1, _euler_rate(tree, theta, z, zd, kin, i, c))
-    local = euler_column_second_rate(load4(z, c - k), load4(zd, c - k), load4(zdd, c - k), k)
+    twice = add6(S1, _euler_rate(tree, theta, motion, kin, i, c))
+    e, e1, e2 = load4(motion.z, c - j), load4(motion.zd, c - j), load4(motion.zdd, c - j)
+    local = euler_column_second_rate(e, e1, e2, j)
     return add6(add6(cross_motion(A, S), cross_motion(V, twice)), euler_own(tree, theta, kin, i, local))
 
 
 @inlined
-def _euler_rate(tree, theta, z, zd, kin, i, c):
+def _euler_rate(tree, theta, motion, kin, i, c):
     """Rate of column c of Euler parameters in the frame that they start from."""
-    k = tree.column_kind[c] - Column.EULER_0
-    return euler_own(tree, theta, kin, i, euler_column_rate(load4(z, c - k), load4(zd, c - k), k))
+    j = tree.column_kind[c] - Column.EULER_0
+    return euler_own(tree, theta, kin, i, euler_column_rate(load4(motion.z, c - j), load4(motion.zd, c - j), j))
 
 
 @inlined
@@ -385,9 +392,9 @@ def normalise(tree, z, zd):
         e, e1 = load4(z, c), load4(zd, c)
         scale = 1.0 / np.sqrt(norm2(e))
         along = inner4(e, e1) * scale * scale
-        for k in range(4):
-            z[c + k] = scale * e[k]
-            zd[c + k] = scale * (e1[k] - along * e[k])
+        for j in range(4):
+            z[c + j] = scale * e[j]
+            zd[c + j] = scale * (e1[j] - along * e[j])
 
 
 @kernel
@@ -404,10 +411,10 @@ def vary_normalise(tree, z, zd, dz, dzd):
             de1 = (dzd[c, p], dzd[c + 1, p], dzd[c + 2, p], dzd[c + 3, p])
             shrink = -inner4(e, de) * square
             d_along = (inner4(de, e1) + inner4(e, de1)) * square + 2.0 * along * shrink
-            for k in range(4):
-                dz[c + k, p] = scale * (de[k] + shrink * e[k])
-                tangent = e1[k] - along * e[k]
-                dzd[c + k, p] = scale * (de1[k] - along * de[k] - d_along * e[k] + shrink * tangent)
+            for j in range(4):
+                dz[c + j, p] = scale * (de[j] + shrink * e[j])
+                tangent = e1[j] - along * e[j]
+                dzd[c + j, p] = scale * (de1[j] - along * de[j] - d_along * e[j] + shrink * tangent)
 
 
 @kernel
@@ -428,7 +435,7 @@ def pull_normalise(tree, each, z, zd, z_hat, zd_hat):
             hat, hat1 = load4_of(z_hat, c, p), load4_of(zd_hat, c, p)
             by_along = -scale * inner4(e, hat1)
             by_shrink = scale * (inner4(e, hat) + inner4(tangent, hat1)) + 2.0 * along * by_along
-            for k in range(4):
-                put(zd_hat, c + k, p, scale * hat1[k] + square * e[k] * by_along)
-                own = scale * (hat[k] - along * hat1[k])
-                put(z_hat, c + k, p, own + square * (e1[k] * by_along - e[k] * by_shrink))
+            for j in range(4):
+                put(zd_hat, c + j, p, scale * hat1[j] + square * e[j] * by_along)
+                own = scale * (hat[j] - along * hat1[j])
+                put(z_hat, c + j, p, own + square * (e1[j] * by_along - e[j] * by_shrink))

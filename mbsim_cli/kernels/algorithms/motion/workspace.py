@@ -206,8 +206,8 @@ def _numbers_read(model):
     signals, measures = model.signals, model.measures
     blocks = [3, *(signals.sensor_theta + 6)]
     listed = np.diff(measures.first)
-    for k in range(measures.kind.size):
-        blocks.append(int(measures.theta[k]) + max(MEASURE_SIZE, int(listed[k])))
+    for m in range(measures.kind.size):
+        blocks.append(int(measures.theta[m]) + max(MEASURE_SIZE, int(listed[m])))
     for force in model.forces.theta:
         blocks.append(int(force) + 32)
     return int(max(blocks))
@@ -346,21 +346,21 @@ def _kinds(model):
     return geometric, np.array(laws, int), np.array([force_size(kind) for kind in model.forces.kind], int)
 
 
-def law_size(laws, k):
-    """Number of entries of theta that law k takes."""
-    count = int(laws.count[k])
-    if laws.kind[k] == Law.SINE_POWER:
+def law_size(laws, law):
+    """Number of entries of theta that a law takes."""
+    count = int(laws.count[law])
+    if laws.kind[law] == Law.SINE_POWER:
         return 4
-    return count + 4 * (count - 1) if laws.kind[k] == Law.SPLINE else count
+    return count + 4 * (count - 1) if laws.kind[law] == Law.SPLINE else count
 
 
 def law_entries(laws, wanted):
     """Entries of theta that the laws with these numbers, and those that follow in their sums, read."""
     found = set(wanted)
-    for k in wanted:
-        while (k := int(laws.next[k])) != NONE:
-            found.add(k)
-    entries = [laws.theta[k] + np.arange(law_size(laws, k)) for k in sorted(found)]
+    for law in wanted:
+        while (law := int(laws.next[law])) != NONE:
+            found.add(law)
+    entries = [laws.theta[law] + np.arange(law_size(laws, law)) for law in sorted(found)]
     return np.concatenate([*entries, np.zeros(0, dtype=np.int64)]).astype(np.int64)
 
 

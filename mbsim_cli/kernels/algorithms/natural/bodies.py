@@ -197,8 +197,8 @@ def rotate_expected(tree, h, state, differences, expected):
         s = scale3(0.5 * h / dot3(u, u), cross3(u, u1))
         share = 2.0 / (1.0 + dot3(s, s))
         _put_vector(tree, i, _turned(s, share, _vector(tree, i, expected)), expected)
-        for k in range(differences.shape[1]):
-            of_order = differences[:, k]
+        for order in range(differences.shape[1]):
+            of_order = differences[:, order]
             _put_vector(tree, i, _turned(s, share, _vector(tree, i, of_order)), of_order)
         largest = max(largest, 4.0 * dot3(s, s).real)
     return np.sqrt(largest)
@@ -214,9 +214,9 @@ def _vector(tree, i, z):
 @inlined
 def _put_vector(tree, i, x, z_out):
     """Write the vector i of those that turn."""
-    for k in range(3):
-        if tree.turning[i, k] != NONE:
-            z_out[tree.turning[i, k]] = x[k]
+    for j in range(3):
+        if tree.turning[i, j] != NONE:
+            z_out[tree.turning[i, j]] = x[j]
 
 
 @inlined
@@ -295,45 +295,45 @@ def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out
     """Phi (m,), Phi_z (m, n) and the gradient lines of those equations that measures give."""
     tree = model.tree
     constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out)
-    for i in range(model.constraints.measure.size):
-        k = model.constraints.measure[i]
-        if is_geometric(model.measures.kind[k]):
-            pair, L = model.measures.pair[k], motion_at(line_out, i)
-            _add_row(tree, theta, kin, model.pairs.b[pair], 1.0, L, i, jacobian_out)
-            _add_row(tree, theta, kin, model.pairs.a[pair], -1.0, L, i, jacobian_out)
+    for r in range(model.constraints.measure.size):
+        m = model.constraints.measure[r]
+        if is_geometric(model.measures.kind[m]):
+            pair, L = model.measures.pair[m], motion_at(line_out, r)
+            _add_row(tree, theta, kin, model.pairs.b[pair], 1.0, L, r, jacobian_out)
+            _add_row(tree, theta, kin, model.pairs.a[pair], -1.0, L, r, jacobian_out)
     for j in range(tree.defined.size):
-        i, c = tree.defined[j], tree.definition[j]
-        phi_out[i] = wrap_angle(model.measures.kind[model.constraints.measure[i]], phi_out[i] - z[c])
-        jacobian_out[i, c] = -1.0
+        r, c = tree.defined[j], tree.definition[j]
+        phi_out[r] = wrap_angle(model.measures.kind[model.constraints.measure[r]], phi_out[r] - z[c])
+        jacobian_out[r, c] = -1.0
     for j in range(tree.rigid.size):
-        i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
+        r, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         columns = columns_of(kin.pose, b)
         pull = shaped(shape_at(theta, o), columns)
-        phi_out[i] = 0.5 * (paired(columns, pull) - theta[o] - theta[o + 1] - theta[o + 2])
+        phi_out[r] = 0.5 * (paired(columns, pull) - theta[o] - theta[o + 1] - theta[o + 2])
         start = tree.pose[b] + POSE * (1 - tree.first[b])
         last = tree.rigid_first[j] + tree.rigid_trios[j]
         for s in range(tree.rigid_first[j], last):
-            k = at(tree.rigid_entry, s)
-            along = turn_of_trio(theta, start + POSE * k, pull)
+            e = at(tree.rigid_entry, s)
+            along = turn_of_trio(theta, start + POSE * e, pull)
             for axis in range(3):
-                put(jacobian_out, i, at(tree.column, k + axis), along[axis])
+                put(jacobian_out, r, at(tree.column, e + axis), along[axis])
         for s in range(last, tree.rigid_first[j + 1]):
-            k = tree.rigid_entry[s]
-            jacobian_out[i, tree.column[k]] = paired(columns_in(theta, start + POSE * k), pull)
+            e = tree.rigid_entry[s]
+            jacobian_out[r, tree.column[e]] = paired(columns_in(theta, start + POSE * e), pull)
 
 
 @inlined
-def _add_row(tree, theta, kin, body, sign, L, i, jacobian_out):
+def _add_row(tree, theta, kin, body, sign, L, r, jacobian_out):
     """Add the power of the line L on what coordinates move a body by; the ground has none."""
     if body >= 0:
         push, o, last = pushed(kin.pose, body, L), tree.pose[body] + POSE, trios_end(tree, body)
         for s in range(tree.first[body], last, 3):
             power = power_of_trio(theta, o, L[1], push)
             for axis in range(3):
-                add_to(jacobian_out, i, at(tree.column, s + axis), sign * power[axis])
+                add_to(jacobian_out, r, at(tree.column, s + axis), sign * power[axis])
             o += 3 * POSE
         for s in range(last, tree.first[body + 1]):
-            jacobian_out[i, tree.column[s]] += sign * (dot3(load3(theta, o), L[1]) + paired(columns_in(theta, o), push))
+            jacobian_out[r, tree.column[s]] += sign * (dot3(load3(theta, o), L[1]) + paired(columns_in(theta, o), push))
             o += POSE
 
 
@@ -346,16 +346,16 @@ def natural_rates(model, theta, lines, t, motion, kin, phi1_out, phi2_out):
         phi1_out[tree.defined[j]] -= motion.zd[tree.definition[j]]
         phi2_out[tree.defined[j]] -= motion.zdd[tree.definition[j]]
     for j in range(tree.rigid.size):
-        i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
+        r, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         columns, rates = columns_of(kin.pose, b), columns_of(kin.rate, b)
         S = shape_at(theta, o)
         pull, pull1 = shaped(S, columns), shaped(S, rates)
-        phi1_out[i] = paired(rates, pull)
-        phi2_out[i] = paired(columns_of(kin.second, b), pull) + paired(rates, pull1)
+        phi1_out[r] = paired(rates, pull)
+        phi2_out[r] = paired(columns_of(kin.second, b), pull) + paired(rates, pull1)
 
 
 @kernel
-def natural_forces(model, theta, t, motion, multiplier, lines, kin, W_out, Q_out):
+def natural_loads(model, theta, t, motion, multiplier, lines, kin, W_out, Q_out):
     """Forces of elements and constraints on the bodies W (nb + 1, 6) and the coordinates Q (n,), but for rigidity."""
     clear_wrenches(W_out, Q_out)
     element_forces(model, theta, t, motion, kin, W_out, Q_out)

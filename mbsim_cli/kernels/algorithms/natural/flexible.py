@@ -202,16 +202,16 @@ def vary_elastic_rest(model, theta, directions, z, x, dz, kin, comp, tw, dG_out)
     Forces go to ``comp.held`` and ``tw.F``, elastic rows to dG (n, p); needs ``vary_natural``.
     """
     dtheta, touch = directions.dtheta, directions.touch
-    tree = model.tree
+    tree, motion = model.tree, Motion(z, comp.zero, x)
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
         second, A = _resting_motion(tree, theta, i, x, kin)
-        apply_to_body(comp.held, kin, i, -1.0, resting_force(tree, theta, f, A, z, x, kin, comp))
+        apply_to_body(comp.held, kin, i, -1.0, resting_force(tree, theta, f, A, motion, kin, comp))
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             change = vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, x, touch.still)
             dA = _resting_change(i, k, kin, tw, A, second, change)
-            dF = vary_resting_force(tree, theta, directions, f, g, k, A, dA, z, x, dz, kin, comp, dG_out)
+            dF = vary_resting_force(tree, theta, directions, f, g, k, A, dA, motion, dz, kin, dG_out)
             apply_to_body2(tw.F, kin, i, k, 1.0, dF)
 
 
@@ -234,7 +234,7 @@ def resting_bodies(model, theta, z, x, kin, comp):
         second, A = _resting_motion(tree, theta, i, x, kin)
         store_pose(kin.second, i, second[0], second[1], second[2], second[3])
         store(kin.A, i, A)
-        take_at_rest(tree, theta, f, z, x, kin, comp, comp.held)
+        take_at_rest(tree, theta, f, Motion(z, comp.zero, x), kin, comp, comp.held)
 
 
 @inlined
@@ -313,8 +313,9 @@ def _value(tree, theta, v, z):
 
 
 @inlined
-def _rates(tree, theta, v, z, zd, zdd):
+def _rates(tree, theta, v, motion):
     """First and second time derivative of zeta."""
+    z, zd, zdd = motion.z, motion.zd, motion.zdd
     first, last, o = _form(tree, v)
     rate = 0.0 * z[0] + 0.0 * theta[o]
     second = rate
@@ -338,15 +339,16 @@ def _value2(tree, theta, dtheta, v, z, dz, k):
 
 
 @inlined
-def _rates2(tree, theta, dtheta, v, z, zd, zdd, dz, dzd, dzdd, k):
+def _rates2(tree, theta, dtheta, v, motion, change, k):
     """Variation k of its time derivatives."""
+    z, zd, zdd, dz, dzd, dzdd = motion.z, motion.zd, motion.zdd, change.z, change.zd, change.zdd
     first, last, _ = _form(tree, v)
     rate = 0.0 * at(dz, first, k)
     second = rate
     for c in range(first, last):
-        row, change = _row(tree, theta, v, z, c), _row2(tree, theta, dtheta, v, z, dz, c, k)
-        rate += row * at(dzd, c, k) + zd[c] * change
-        second += row * at(dzdd, c, k) + zdd[c] * change
+        row, d_row = _row(tree, theta, v, z, c), _row2(tree, theta, dtheta, v, z, dz, c, k)
+        rate += row * at(dzd, c, k) + zd[c] * d_row
+        second += row * at(dzdd, c, k) + zdd[c] * d_row
         by_speed = _bent(tree, theta, v, c, zd)
         second += by_speed * at(dzd, c, k) + zd[c] * _bent2(tree, theta, dtheta, v, c, zd, dzd, k)
     return rate, second
@@ -381,13 +383,13 @@ def weld_nodes(model, theta, z, phi_out, jacobian_out):
             jacobian_out[i, c] -= s1 * _row(tree, theta, v, z, c)
 
 
-@_with_elastic(lambda tree, theta, z, zd, zdd, phi1_out, phi2_out: None)
-def move_welds(tree, theta, z, zd, zdd, phi1_out, phi2_out):
+@_with_elastic(lambda tree, theta, motion, phi1_out, phi2_out: None)
+def move_welds(tree, theta, motion, phi1_out, phi2_out):
     """Take its time derivatives from Phi' and Phi'' (m,)."""
     for v in range(tree.weld.size):
         i = tree.weld[v]
-        _, s1, s2, _ = _function_at(tree, theta, v, z)
-        rate, second = _rates(tree, theta, v, z, zd, zdd)
+        _, s1, s2, _ = _function_at(tree, theta, v, motion.z)
+        rate, second = _rates(tree, theta, v, motion)
         phi1_out[i] -= s1 * rate
         phi2_out[i] -= s1 * second + s2 * rate * rate
 
@@ -431,14 +433,14 @@ def vary_welds(tree, theta, dtheta, z, dz, out):
 @_with_elastic(lambda tree, theta, dtheta, state, sens, first_out, second_out: None)
 def vary_weld_rates(tree, theta, dtheta, state, sens, first_out, second_out):
     """Take the variations of its time derivatives from those of Phi' and Phi'' (m, p)."""
-    z, zd, zdd, dz, dzd, dzdd = state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd
+    z, dz = state.z, sens.z
     for v in range(tree.weld.size):
         _, s1, s2, s3 = _function_at(tree, theta, v, z)
-        rate, second = _rates(tree, theta, v, z, zd, zdd)
+        rate, second = _rates(tree, theta, v, state)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             x = _value2(tree, theta, dtheta, v, z, dz, k)
-            x1, x2 = _rates2(tree, theta, dtheta, v, z, zd, zdd, dz, dzd, dzdd, k)
+            x1, x2 = _rates2(tree, theta, dtheta, v, state, sens, k)
             add_to(first_out, tree.weld[v], k, -(s1 * x1 + (s2 * rate) * x))
             change = s1 * x2 + (s2 * second + s3 * rate * rate) * x + (2.0 * s2 * rate) * x1
             add_to(second_out, tree.weld[v], k, -change)
@@ -448,7 +450,7 @@ def vary_weld_rates(tree, theta, dtheta, state, sens, first_out, second_out):
 def _slopes(tree, theta, v, z, zd):
     """s' and s'' zeta' of weld v."""
     _, s1, s2, _ = _function_at(tree, theta, v, z)
-    return s1, s2 * _rates(tree, theta, v, z, zd, zd)[0]
+    return s1, s2 * _rates(tree, theta, v, Motion(z, zd, zd))[0]
 
 
 @inlined
@@ -519,13 +521,14 @@ def _pull_bend(tree, v, k, hat, x, y, theta_out):
                 o += 1
 
 
-@_with_elastic(lambda tree, theta, z, zd, zdd, nu1, nu2, adj: None)
-def pull_weld_rates(tree, theta, z, zd, zdd, nu1, nu2, adj):
+@_with_elastic(lambda tree, theta, motion, nu1, nu2, adj: None)
+def pull_weld_rates(tree, theta, motion, nu1, nu2, adj):
     """The same of nu1 . Phi' + nu2 . Phi''."""
+    z, zd, zdd = motion.z, motion.zd, motion.zdd
     for v in range(tree.weld.size):
         i = tree.weld[v]
         _, s1, s2, s3 = _function_at(tree, theta, v, z)
-        rate, second = _rates(tree, theta, v, z, zd, zdd)
+        rate, second = _rates(tree, theta, v, motion)
         for g in range(0, nu1.shape[1], width(nu1)):
             k = block(nu1, g)
             hat, hat2 = -1.0 * at(nu1, i, k), -1.0 * at(nu2, i, k)

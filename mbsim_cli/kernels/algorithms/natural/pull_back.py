@@ -64,7 +64,7 @@ def virtual_poses(tree, theta, kin, virtual):
 
 
 @kernel
-def pull_poses(tree, theta, z, zd, zdd, kin, adj):
+def pull_poses(tree, theta, motion, kin, adj):
     """Add to z, z', z'' and to the numbers of linear maps what all adjoints of bodies hold, to the ground's H theirs.
 
     dV = N' + N x V and dA = N'' + N' x V + N x A, so that P . N + D . N' + H . N'' = P~ . N + D~ . dV + H . dA.
@@ -74,7 +74,7 @@ def pull_poses(tree, theta, z, zd, zdd, kin, adj):
             k = block(adj.z, g)
             _pull_twists(i, k, kin, adj)
             accumulate2(adj.H, tree.theta.size, k, 1.0, motion_at2(adj.H, i, k))
-            _pull_linear(tree, theta, z, zd, zdd, i, k, adj)
+            _pull_linear(tree, theta, motion, i, k, adj)
 
 
 @inlined
@@ -131,21 +131,21 @@ def _pull_twists(i, k, kin, adj):
 
 
 @inlined
-def _pull_linear(tree, theta, z, zd, zdd, i, k, adj):
+def _pull_linear(tree, theta, motion, i, k, adj):
     """Of body i: from pose, rate and acceleration to the coordinates, and to what is linear in them."""
     o = tree.pose[i]
-    for c in range(POSE):
-        add_to(adj.theta, o + c, k, at(adj.pose, i, c, k))
+    for l in range(POSE):
+        add_to(adj.theta, o + l, k, at(adj.pose, i, l, k))
     for j in range(tree.first[i], tree.first[i + 1]):
-        o, q = o + POSE, tree.column[j]
+        o, c = o + POSE, tree.column[j]
         x = x1 = x2 = 0.0 * at(adj.pose, i, 0, k)
-        for c in range(POSE):
-            hat, hat1, hat2 = at(adj.pose, i, c, k), at(adj.rate, i, c, k), at(adj.second, i, c, k)
-            x, x1, x2 = x + theta[o + c] * hat, x1 + theta[o + c] * hat1, x2 + theta[o + c] * hat2
-            add_to(adj.theta, o + c, k, z[q] * hat + zd[q] * hat1 + zdd[q] * hat2)
-        add_to(adj.z, q, k, x)
-        add_to(adj.zd, q, k, x1)
-        add_to(adj.zdd, q, k, x2)
+        for l in range(POSE):
+            hat, hat1, hat2 = at(adj.pose, i, l, k), at(adj.rate, i, l, k), at(adj.second, i, l, k)
+            x, x1, x2 = x + theta[o + l] * hat, x1 + theta[o + l] * hat1, x2 + theta[o + l] * hat2
+            add_to(adj.theta, o + l, k, motion.z[c] * hat + motion.zd[c] * hat1 + motion.zdd[c] * hat2)
+        add_to(adj.z, c, k, x)
+        add_to(adj.zd, c, k, x1)
+        add_to(adj.zdd, c, k, x2)
 
 
 @inlined

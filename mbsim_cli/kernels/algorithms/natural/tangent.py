@@ -119,9 +119,9 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
 @inlined
 def _let_move(tw, b, size):
     """Unit twists and rates of body b."""
-    for k in range(6):
-        tw.N[b, k, k] = size
-        tw.N1[b, k, RATES + k] = size
+    for j in range(6):
+        tw.N[b, j, j] = size
+        tw.N1[b, j, RATES + j] = size
 
 
 @kernel

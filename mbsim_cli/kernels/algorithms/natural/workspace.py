@@ -92,11 +92,11 @@ def _of_pair(model, pair):
     return np.union1d(_of_body(model, model.pairs.a[pair]), _of_body(model, model.pairs.b[pair])).astype(np.int64)
 
 
-def _of_measure(model, k):
+def _of_measure(model, m):
     measures = model.measures
-    if measures.pair[k] != NONE:
-        return _of_pair(model, measures.pair[k])
-    return measures.coordinate[measures.first[k] : measures.first[k + 1]]
+    if measures.pair[m] != NONE:
+        return _of_pair(model, measures.pair[m])
+    return measures.coordinate[measures.first[m] : measures.first[m + 1]]
 
 
 def _groups(model):
@@ -119,7 +119,7 @@ def _elastic(tree, f):
 
 def _rows(model):
     """Coordinates of every equation."""
-    found = with_followers(model, [_of_measure(model, k) for k in model.constraints.measure])
+    found = with_followers(model, [_of_measure(model, m) for m in model.constraints.measure])
     for row, c in zip(model.tree.defined, model.tree.definition, strict=True):
         found[row] = np.append(found[row], c)
     tree = model.tree

@@ -45,7 +45,7 @@ from mbsim_cli.kernels.algorithms.motion.variation import (
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, kinematics, motion_alone, twists
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
-    add_product,
+    add_matrix_times,
     dense_equations,
     solve_motion,
     solve_variation,
@@ -86,27 +86,28 @@ def conventional(model, theta, p, dtype=np.float64):
 
 
 @kernel
-def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
-    """z'' (n,) and the multipliers (m,) of driven coordinates; False where M is singular. Cost O(n^3)."""
+def accelerate(model, theta, t, motion, dyn, reaction_out):
+    """Find z'' of the ``motion``, and multipliers (m,) of drives; False where M is singular. Cost O(n^3)."""
     tree, kin, eq, J, P = model.tree, dyn.kin, dyn.eq, dyn.J, dyn.P
-    position_kinematics(tree, theta, z, False, kin)
-    motion_kinematics(tree, theta, z, zd, eq.zero, kin)
+    unforced = Motion(motion.z, motion.zd, eq.zero)
+    position_kinematics(tree, theta, motion.z, False, kin)
+    motion_kinematics(tree, theta, unforced, kin)
     clear_wrenches(dyn.W, eq.Q)
-    element_forces(model, theta, t, Motion(z, zd, zd), kin, dyn.W, eq.Q)
+    element_forces(model, theta, t, unforced, kin, dyn.W, eq.Q)
     clear(eq.M)
-    for c in range(z.size):
+    for c in range(motion.z.size):
         eq.K[c] = -eq.Q[c]
     for b in range(tree.parent.size):
         F = sub6(body_force(kin, b), motion_at(dyn.W, b))
         inertia = inertia_at(kin.inertia, b)
         body_jacobian(tree, b, kin.S, J)
-        for c in range(z.size):
+        for c in range(motion.z.size):
             _store_column(P, c, inertia_apply(inertia, rows_at(J, 0, c)))
             eq.K[c] += dot6(rows_at(J, 0, c), F)
         _add_congruence(J, P, eq.M)
     _mirror(eq.M)
     add_armature_mass(model, theta, eq.M)
-    return solve_motion(model, theta, t, dyn.open_tree, z, zd, eq, zdd_out, reaction_out)
+    return solve_motion(model, theta, t, dyn.open_tree, motion, eq, reaction_out)
 
 
 @kernel
@@ -114,7 +115,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' and dlambda into ``sens``, from its dz, dz'; needs ``accelerate`` at the state. Cost O(p n^3)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
     motion, change = motion_alone(state), Motion(sens.z, sens.zd, eq.zeros)
-    column_kinematics(tree, theta, state.z, state.zd, eq.zero, kin)
+    column_kinematics(tree, theta, Motion(state.z, state.zd, eq.zero), kin)
     vary_kinematics(tree, theta, directions, kin, change, tw)
     clear_forces(tw, eq.dG)
     vary_element_forces(model, theta, directions, t, motion, change, kin, tw, eq.dG)
@@ -125,7 +126,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
         for b in range(tree.parent.size):
             _vary_sums(tree, theta, directions, k, b, dyn, eq.dG, eq.dM)
         _mirror(eq.dM)
-        add_product(eq.dM, state.zdd, k, eq.dG)
+        add_matrix_times(eq.dM, state.zdd, k, eq.dG)
     solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
 
 

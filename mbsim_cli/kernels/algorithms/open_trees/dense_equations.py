@@ -46,18 +46,17 @@ def dense_equations(n, p, dtype=np.float64):
 
 
 @kernel
-def solve_motion(model, theta, t, open_tree, z, zd, eq, zdd_out, reaction_out):
-    """Factorise and solve for z'' (n,); reaction (m,) of the drivers. False where M is singular."""
-    n = z.size
-    for c in range(n):
-        zdd_out[c] = 0.0
+def solve_motion(model, theta, t, open_tree, motion, eq, reaction_out):
+    """Factorise and solve for z'' of the ``motion``; reaction (m,) of the drivers. False where M is singular."""
+    z, zdd_out, n = motion.z, motion.zdd, motion.z.size
+    clear(zdd_out)
     driven_acceleration(model, theta, t, open_tree, zdd_out)
     for c in range(n):
         eq.x[c, 0] = -row_product(eq.M, c, zdd_out) - eq.K[c]
         for j in range(n):
             eq.U[c, j] = eq.M[c, j]
     for c in open_tree.euler:
-        e, e1 = load4(z, c), load4(zd, c)
+        e, e1 = load4(z, c), load4(motion.zd, c)
         _remove_along(e, c, eq.x, 0)
         _add_along(e, -_norm_weight(eq.M, e, c) * norm2(e1), c, eq.x, 0)
     _close_rows(open_tree, z, eq)
@@ -136,7 +135,7 @@ def solve_virtual_motion(open_tree, z, hat, driven, eq, mu_out):
 
 
 @kernel
-def add_product(M, x, k, y_out):
+def add_matrix_times(M, x, k, y_out):
     """Add M x to column k of y."""
     for c in range(x.size):
         y_out[c, k] += row_product(M, c, x)

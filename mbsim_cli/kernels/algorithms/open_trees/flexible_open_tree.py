@@ -80,13 +80,13 @@ def pulled_flexible_accelerations(model, theta, p, elimination, dtype=np.float64
 
 
 @kernel
-def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
-    """z'' (n,) and the multipliers (m,) of driven coordinates; False where M is singular. Cost O(n^3)."""
+def accelerate(model, theta, t, motion, dyn, reaction_out):
+    """Find z'' of the ``motion``, and multipliers (m,) of drives; False where M is singular. Cost O(n^3)."""
     eq = dyn.eq
-    evaluate_free(model, theta, t, False, Motion(z, zd, eq.zero), dyn.kin, dyn.comp, Residual(eq.K))
+    evaluate_free(model, theta, t, False, Motion(motion.z, motion.zd, eq.zero), dyn.kin, dyn.comp, Residual(eq.K))
     compose(model, dyn.kin, dyn.comp)
     mass(model, theta, dyn.kin, dyn.comp, eq.M)
-    return solve_motion(model, theta, t, dyn.open_tree, z, zd, eq, zdd_out, reaction_out)
+    return solve_motion(model, theta, t, dyn.open_tree, motion, eq, reaction_out)
 
 
 @kernel

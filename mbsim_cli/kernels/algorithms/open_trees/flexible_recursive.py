@@ -37,7 +37,7 @@ from mbsim_cli.kernels.algebra.vectors import load3, rotate, row3, rows3, scale3
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at, set_armatures
 from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
 from mbsim_cli.kernels.algorithms.flexible.bodies import elastic_count, slope_bodies, vary_flexible_forces
-from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_columns, vary_rows
+from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_motion_of_columns, vary_rows
 from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_kinematics, flexible_twists
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, offset_to_parent, pose_of, set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
@@ -47,6 +47,7 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     driven_acceleration,
     open_tree,
     vary_driven_acceleration,
+    vary_reactions_of_drives,
 )
 from mbsim_cli.kernels.algorithms.open_trees.recursive import (
     SINGULAR,
@@ -122,7 +123,7 @@ def presses(model, p, dtype=np.float64):
 
 
 @kernel
-def factor(tree, theta, kin, art):
+def factor_columns(tree, theta, kin, art):
     """Eliminate all columns that are not driven, from the tips to the ground; False if nothing resists one.
 
     Needs poses, and bodies as ``shape_bodies`` or ``flexible_forces`` leaves them. Cost O(n).
@@ -441,22 +442,21 @@ def articulated_elimination(model, theta, p, dtype=np.float64):
 
 
 @kernel
-def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
-    """Accelerations (n,) and multipliers of drives (m,) at (t, z, zd); False where nothing resists a coordinate."""
-    tree, kin, art, motion = model.tree, dyn.kin, dyn.art, dyn.kin.motion
-    for c in range(zdd_out.size):
-        zdd_out[c] = 0.0
-    driven_acceleration(model, theta, t, dyn.open_tree, zdd_out)
-    load_free(model, theta, t, True, Motion(z, zd, zdd_out), kin, dyn.loads, dyn.loads.equations)
+def accelerate(model, theta, t, motion, dyn, reaction_out):
+    """Find z'' of the ``motion``, and multipliers of drives (m,); False where nothing resists a coordinate."""
+    tree, kin, art, columns = model.tree, dyn.kin, dyn.art, dyn.kin.motion
+    clear(motion.zdd)
+    driven_acceleration(model, theta, t, dyn.open_tree, motion.zdd)
+    load_free(model, theta, t, True, motion, kin, dyn.loads, dyn.loads.equations)
     set_armatures(model, theta, art.armature)
-    if not factor(tree, theta, kin, art):
+    if not factor_columns(tree, theta, kin, art):
         return False
     _take_loads(tree, kin, dyn)
     solve(tree, kin, art, dyn.press)
     joint_forces(tree, kin, art, dyn.press)
-    add_coordinate_accelerations(tree, art.driver, motion.z, motion.zd, dyn, motion.zdd)
-    for i in range(zdd_out.size):
-        zdd_out[i] = motion.zdd[tree.column[i]]
+    add_coordinate_accelerations(tree, art.driver, columns.z, columns.zd, dyn, columns.zdd)
+    for i in range(motion.zdd.size):
+        motion.zdd[i] = columns.zdd[tree.column[i]]
     for c in range(art.driver.size):
         if art.driver[c] != NONE:
             dyn.reaction[art.driver[c]] = -dyn.x[c] / theta[coefficient_offset(model, art.driver[c])]
@@ -486,9 +486,11 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     tree, kin, art, tw, x, driver = model.tree, dyn.kin, dyn.art, dyn.tw, dyn.varied.x, dyn.art.driver
     motion, change, forces = motion_alone(kin.motion), motion_alone(tw.change), dyn.loads.equations
     load_free(model, theta, t, True, motion_alone(state), kin, dyn.loads, dyn.loads.equations)
-    column_kinematics(tree, theta, motion.z, motion.zd, motion.zdd, kin)
+    column_kinematics(tree, theta, motion, kin)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
-    vary_columns(tree, theta, kin.rows, dtheta, motion_alone(state), Motion(sens.z, sens.zd, dyn.driven), change)
+    vary_motion_of_columns(
+        tree, theta, kin.rows, dtheta, motion_alone(state), Motion(sens.z, sens.zd, dyn.driven), change
+    )
     clear(x)
     vary_bodies_outward(tree, theta, directions, kin, dyn.loads.W, art, change, tw, x)
     clear(tw.dG)
@@ -501,12 +503,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     solve(tree, kin, art, dyn.varied)
     vary_coordinate_accelerations(tree, tw.each, driver, motion, change, x, change.zdd)
     _to_coordinates(tree, tw.each, change.zdd, sens.zdd)
-    for c in range(driver.size):
-        row = driver[c]
-        if row != NONE:
-            o = coefficient_offset(model, row)
-            for k in range(sens.z.shape[1]):
-                sens.lam[row, k] = -(x[c, k] + dyn.reaction[row] * dtheta[o, k]) / theta[o]
+    vary_reactions_of_drives(model, theta, dtheta, driver, dyn.reaction, x, sens.lam)
 
 
 @kernel
@@ -532,7 +529,7 @@ def find_virtual(model, theta, state, work):
     place(model, theta, state.z, True, kin)
     shape(model, theta, kin)
     set_armatures(model, theta, art.armature)
-    if not factor(tree, theta, kin, art):
+    if not factor_columns(tree, theta, kin, art):
         return False
     clear(press.F)
     clear(press.x)

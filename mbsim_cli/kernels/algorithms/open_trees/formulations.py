@@ -36,7 +36,7 @@ _of_formulation = members_by_type("dyn", recursive, FORMULATIONS.__getitem__)
 
 accelerate = _of_formulation(
     "accelerate",
-    "z'' (n,) and the multipliers (m,) of driven coordinates; False where the mass matrix is singular.",
+    "Find z'' (n,) of a Motion, and the multipliers (m,) of driven coordinates; False where M is singular.",
 )
 vary_accelerations = _of_formulation(
     "vary_accelerations",

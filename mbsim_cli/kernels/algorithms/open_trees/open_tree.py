@@ -28,27 +28,27 @@ class OpenTree(NamedTuple):
 def open_tree(model):
     """Find the driven coordinates and the Euler parameters of a model without loops."""
     driver = np.full(kinds(model.tree).size, NONE, np.int64)
-    for i, k in enumerate(model.constraints.measure):
-        if model.measures.kind[k] == Measure.COORDINATES:
-            driver[of_columns(model.tree, model.measures.coordinate[model.measures.first[k]])] = i
+    for r, m in enumerate(model.constraints.measure):
+        if model.measures.kind[m] == Measure.COORDINATES:
+            driver[of_columns(model.tree, model.measures.coordinate[model.measures.first[m]])] = r
     return OpenTree(driver, np.flatnonzero(kinds(model.tree) == Column.EULER_0).astype(np.int64))
 
 
 @inlined
-def coefficient_offset(model, i):
-    """Where theta holds the coefficient a of constraint i."""
-    return model.measures.theta[model.constraints.measure[i]]
+def coefficient_offset(model, r):
+    """Where theta holds the coefficient a of constraint r."""
+    return model.measures.theta[model.constraints.measure[r]]
 
 
 @kernel
 def drive(model, theta, t, open_tree, z, zd):
     """Set driven coordinates and their rates to what the laws prescribe."""
     for c in range(z.size):
-        i = open_tree.driver[c]
-        if i != NONE:
-            a = theta[coefficient_offset(model, i)]
-            law, law1, _ = law_value(model.laws, theta, model.constraints.law[i], t)
-            z[c] = (theta[model.constraints.theta[i]] + law) / a
+        r = open_tree.driver[c]
+        if r != NONE:
+            a = theta[coefficient_offset(model, r)]
+            law, law1, _ = law_value(model.laws, theta, model.constraints.law[r], t)
+            z[c] = (theta[model.constraints.theta[r]] + law) / a
             zd[c] = law1 / a
 
 
@@ -56,22 +56,22 @@ def drive(model, theta, t, open_tree, z, zd):
 def driven_acceleration(model, theta, t, open_tree, zdd):
     """Set accelerations of driven coordinates."""
     for c in range(zdd.size):
-        i = open_tree.driver[c]
-        if i != NONE:
-            _, _, law2 = law_value(model.laws, theta, model.constraints.law[i], t)
-            zdd[c] = law2 / theta[coefficient_offset(model, i)]
+        r = open_tree.driver[c]
+        if r != NONE:
+            _, _, law2 = law_value(model.laws, theta, model.constraints.law[r], t)
+            zdd[c] = law2 / theta[coefficient_offset(model, r)]
 
 
 @kernel
 def vary_drive(model, theta, dtheta, t, open_tree, z, zd, dz, dzd):
     """Set variations of driven coordinates and rates, dz and dzd (n, p), in directions dtheta (len(theta), p)."""
     for c in range(z.size):
-        i = open_tree.driver[c]
-        if i != NONE:
-            o = coefficient_offset(model, i)
+        r = open_tree.driver[c]
+        if r != NONE:
+            o = coefficient_offset(model, r)
             for k in range(dz.shape[1]):
-                law, law1, _ = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
-                dz[c, k] = (dtheta[model.constraints.theta[i], k] + law - dtheta[o, k] * z[c]) / theta[o]
+                law, law1, _ = law_variation(model.laws, theta, dtheta, k, model.constraints.law[r], t)
+                dz[c, k] = (dtheta[model.constraints.theta[r], k] + law - dtheta[o, k] * z[c]) / theta[o]
                 dzd[c, k] = (law1 - dtheta[o, k] * zd[c]) / theta[o]
 
 
@@ -79,26 +79,37 @@ def vary_drive(model, theta, dtheta, t, open_tree, z, zd, dz, dzd):
 def vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, dzdd):
     """Set variations of accelerations of driven coordinates, dzdd (n, p)."""
     for c in range(zdd.size):
-        i = open_tree.driver[c]
-        if i != NONE:
-            o = coefficient_offset(model, i)
+        r = open_tree.driver[c]
+        if r != NONE:
+            o = coefficient_offset(model, r)
             for k in range(dzdd.shape[1]):
-                _, _, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
+                _, _, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[r], t)
                 dzdd[c, k] = (law2 - dtheta[o, k] * zdd[c]) / theta[o]
+
+
+@kernel
+def vary_reactions_of_drives(model, theta, dtheta, driver, reaction, x, d_reaction_out):
+    """Variations (m, p) of the multipliers of drives, ``reaction`` (m,), from those of forces along axes, x (n, p)."""
+    for c in range(driver.size):
+        r = driver[c]
+        if r != NONE:
+            o = coefficient_offset(model, r)
+            for k in range(d_reaction_out.shape[1]):
+                d_reaction_out[r, k] = -(x[c, k] + reaction[r] * dtheta[o, k]) / theta[o]
 
 
 @kernel
 def pull_drive(model, theta, t, open_tree, z, zd, zdd, adj):
     """Transpose of ``vary_drive`` and ``vary_driven_acceleration``: what is driven depends on numbers alone."""
     for c in range(z.size):
-        i = open_tree.driver[c]
-        if i != NONE:
-            o = coefficient_offset(model, i)
+        r = open_tree.driver[c]
+        if r != NONE:
+            o = coefficient_offset(model, r)
             for g in range(0, adj.each.size, width(adj.each)):
                 k = block(adj.each, g)
                 hat, hat1, hat2 = at(adj.z, c, k) / theta[o], at(adj.zd, c, k) / theta[o], at(adj.zdd, c, k) / theta[o]
-                add_to(adj.theta, model.constraints.theta[i], k, hat)
-                pull_law(model.laws, theta, model.constraints.law[i], t, k, hat, hat1, hat2, adj.theta)
+                add_to(adj.theta, model.constraints.theta[r], k, hat)
+                pull_law(model.laws, theta, model.constraints.law[r], t, k, hat, hat1, hat2, adj.theta)
                 add_to(adj.theta, o, k, -1.0 * (z[c] * hat + zd[c] * hat1 + zdd[c] * hat2))
                 put(adj.z, c, k, 0.0 * hat)
                 put(adj.zd, c, k, 0.0 * hat)
@@ -118,7 +129,7 @@ def pull_drive(model, theta, t, open_tree, z, zd, zdd, adj):
 @kernel
 def close_tangent(tree, g, state, G, T, weight_out):
     """Complete T (n, padded(n)) = dG/dx at the state with residual G (n,); weight (k,) of each norm equation."""
-    q = g * g
+    gamma = g * g
     for s in range(tree.euler.size):
         c = tree.euler[s]
         e, e1, e2 = load4(state.z, c), load4(state.zd, c), load4(state.zdd, c)
@@ -130,12 +141,12 @@ def close_tangent(tree, g, state, G, T, weight_out):
             along = inner4(e, (T[c, j], T[c + 1, j], T[c + 2, j], T[c + 3, j])) / square
             for i in range(4):
                 T[c + i, j] -= along * e[i]
-        moved = q * inner4(e, load4(G, c)) / square
+        moved = gamma * inner4(e, load4(G, c)) / square
         for i in range(4):
             T[c + i, c + i] -= moved
             for j in range(4):
                 T[c + i, c + j] += e[i] * (
-                    moved * e[j] / square + weight_out[s] * (e[j] + 2.0 * g * e1[j] + q * e2[j])
+                    moved * e[j] / square + weight_out[s] * (e[j] + 2.0 * g * e1[j] + gamma * e2[j])
                 )  # fmt: skip
     for c in range(T.shape[0]):
         if tree.driver[c] != NONE:

@@ -36,7 +36,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
 from mbsim_cli.kernels.algorithms.motion.variation import vary_columns, vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, composite, kinematics, motion_alone, twists
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
-    add_product,
+    add_matrix_times,
     dense_equations,
     solve_motion,
     solve_variation,
@@ -74,18 +74,19 @@ def partial_recursive(model, theta, p, dtype=np.float64):
 
 
 @kernel
-def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
-    """z'' (n,) and the multipliers (m,) of driven coordinates; False where M is singular. Cost O(n^3)."""
+def accelerate(model, theta, t, motion, dyn, reaction_out):
+    """Find z'' of the ``motion``, and multipliers (m,) of drives; False where M is singular. Cost O(n^3)."""
     tree, kin, comp, eq = model.tree, dyn.kin, dyn.comp, dyn.eq
-    position_kinematics(tree, theta, z, False, kin)
-    motion_kinematics(tree, theta, z, zd, eq.zero, kin)
+    unforced = Motion(motion.z, motion.zd, eq.zero)
+    position_kinematics(tree, theta, motion.z, False, kin)
+    motion_kinematics(tree, theta, unforced, kin)
     clear_wrenches(comp.W, eq.Q)
-    element_forces(model, theta, t, Motion(z, zd, zd), kin, comp.W, eq.Q)
+    element_forces(model, theta, t, unforced, kin, comp.W, eq.Q)
     residual(tree, kin, comp, eq.Q, eq.K)
     composite_inertia(tree, kin, comp)
     mass_matrix(tree, kin, comp, eq.M)
     add_armature_mass(model, theta, eq.M)
-    return solve_motion(model, theta, t, dyn.open_tree, z, zd, eq, zdd_out, reaction_out)
+    return solve_motion(model, theta, t, dyn.open_tree, motion, eq, reaction_out)
 
 
 @kernel
@@ -93,7 +94,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' and dlambda into ``sens``, from its dz, dz'; needs ``accelerate`` at the state. Cost O(p n^2)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
     motion, change = motion_alone(state), Motion(sens.z, sens.zd, eq.zeros)
-    column_kinematics(tree, theta, state.z, state.zd, eq.zero, kin)
+    column_kinematics(tree, theta, Motion(state.z, state.zd, eq.zero), kin)
     vary_kinematics(tree, theta, directions, kin, change, tw)
     clear_forces(tw, eq.dG)
     vary_element_forces(model, theta, directions, t, motion, change, kin, tw, eq.dG)
@@ -103,7 +104,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
         vary_columns(tree, theta, directions, state.z, sens.z, k, kin, tw, dyn.dS)
         vary_composites(tree, theta, directions, k, kin, tw, dyn.d_inertia)
         vary_mass_matrix(tree, kin, dyn.comp, dyn.dS, dyn.d_inertia, eq.dM)
-        add_product(eq.dM, state.zdd, k, eq.dG)
+        add_matrix_times(eq.dM, state.zdd, k, eq.dG)
     solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
 
 
@@ -124,18 +125,18 @@ def vary_composites(tree, theta, directions, k, kin, tw, d_inertia_out):
 
 @kernel
 def vary_mass_matrix(tree, kin, comp, dS, d_inertia, dM_out):
-    """dM_jk = dS_j . I S_k + S_j . (dI S_k + I dS_k), I of the subtree of k, j above it: equation (79). Cost O(n d)."""
+    """dM_jc = dS_j . I S_c + S_j . (dI S_c + I dS_c), I of the subtree of c, j above it: equation (79). Cost O(n d)."""
     clear(dM_out)
     for i in range(tree.parent.size):
         inertia, varied = inertia_at(comp.inertia, i), inertia_at(d_inertia, i)
-        for k in range(tree.first_column[i], tree.first_column[i + 1]):
-            S = motion_at(kin.S, k)
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            S = motion_at(kin.S, c)
             P = inertia_apply(inertia, S)
-            dP = add6(inertia_apply(varied, S), inertia_apply(inertia, motion_at(dS, k)))
-            body, last = i, k + 1
+            dP = add6(inertia_apply(varied, S), inertia_apply(inertia, motion_at(dS, c)))
+            body, last = i, c + 1
             while body >= 0:
                 for j in range(tree.first_column[body], last):
-                    dM_out[j, k] = dot6(motion_at(dS, j), P) + dot6(motion_at(kin.S, j), dP)
-                    dM_out[k, j] = dM_out[j, k]
+                    dM_out[j, c] = dot6(motion_at(dS, j), P) + dot6(motion_at(kin.S, j), dP)
+                    dM_out[c, j] = dM_out[j, c]
                 body = tree.parent[body]
                 last = tree.first_column[body + 1]

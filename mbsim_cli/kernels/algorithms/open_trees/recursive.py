@@ -63,6 +63,7 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     driven_acceleration,
     open_tree,
     vary_driven_acceleration,
+    vary_reactions_of_drives,
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width, zeros
@@ -106,11 +107,11 @@ def set_axes(tree, theta, kin, art):
     """Axes of all coordinates, about ref of the bodies that they move."""
     for i in range(tree.parent.size):
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
-            k = tree.column_kind[c] - Column.EULER_1
-            if k < 0:
+            j = tree.column_kind[c] - Column.EULER_1
+            if j < 0:
                 store(art.axis, c, motion_at(kin.S, c))
             else:
-                unit = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+                unit = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
                 store(art.axis, c, euler_own(tree, theta, kin, i, unit))
 
 
@@ -128,19 +129,19 @@ def axis_forces(tree, z, Q, out):
     for c in range(z.size):
         kind = tree.column_kind[c]
         if is_euler(kind):
-            k = kind - Column.EULER_0
-            out[c] = 0.5 * euler_moment(z, Q, c - k)[k - 1] if k > 0 else 0.0 * Q[c]
+            j = kind - Column.EULER_0
+            out[c] = 0.5 * moment_by_parameters(z, Q, c - j)[j - 1] if j > 0 else 0.0 * Q[c]
         else:
             out[c] = Q[c]
 
 
 @inlined
-def euler_moment(z, Q, c):
+def moment_by_parameters(z, Q, c):
     """E(e) Q for Euler parameters from column c on."""
     e = load4(z, c)
     moment = scale3(Q[c], rate_column(e, 0))
-    for k in range(1, 4):
-        moment = add3(moment, scale3(Q[c + k], rate_column(e, k)))
+    for j in range(1, 4):
+        moment = add3(moment, scale3(Q[c + j], rate_column(e, j)))
     return moment
 
 
@@ -185,8 +186,8 @@ def eliminate(tree, driver, kin, art):
 def accelerate_axes(tree, kin, art):
     """Joint accelerations along the axes, x, and the forces across the joints, from the ground to the tips."""
     ground = tree.parent.size
-    for k in range(6):
-        art.a[ground, k] = 0.0
+    for j in range(6):
+        art.a[ground, j] = 0.0
     for i in range(tree.parent.size):
         a = shift_motion(motion_at(art.a, tree.parent[i]), offset_to_parent(tree, kin, i))
         force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at(art.p, i))
@@ -207,11 +208,11 @@ def add_coordinate_accelerations(tree, driver, z, zd, art, zdd_out):
     for c in range(z.size):
         kind = tree.column_kind[c]
         if is_euler(kind):
-            k = kind - Column.EULER_0
-            first = c - k
+            j = kind - Column.EULER_0
+            first = c - j
             e, e1 = load4(z, first), load4(zd, first)
             turn = (art.x[first + 1], art.x[first + 2], art.x[first + 3])
-            zdd_out[c] = 0.5 * dot3(rate_column(e, k), turn) - norm2(e1) / norm2(e) * e[k]
+            zdd_out[c] = 0.5 * dot3(rate_column(e, j), turn) - norm2(e1) / norm2(e) * e[j]
         elif driver[c] == NONE:
             zdd_out[c] = art.x[c]
 
@@ -420,14 +421,14 @@ def recursive(model, theta, p, dtype=np.float64):
 
 
 @kernel
-def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
-    """Accelerations (n,) and multipliers of drives (m,) at (t, z, zd); False where nothing resists an axis."""
+def accelerate(model, theta, t, motion, dyn, reaction_out):
+    """Find z'' of the ``motion``, and multipliers of drives (m,); False where nothing resists an axis."""
     tree, kin, art, driver = model.tree, dyn.kin, dyn.art, dyn.open_tree.driver
+    z, zd, zdd_out = motion.z, motion.zd, motion.zdd
     position_kinematics(tree, theta, z, True, kin)
-    for c in range(zdd_out.size):
-        zdd_out[c] = 0.0
+    clear(zdd_out)
     driven_acceleration(model, theta, t, dyn.open_tree, zdd_out)
-    motion_kinematics(tree, theta, z, zd, zdd_out, kin)
+    motion_kinematics(tree, theta, motion, kin)
     clear_wrenches(dyn.W, dyn.Q)
     element_forces(model, theta, t, Motion(z, zd, zd), kin, dyn.W, dyn.Q)
     set_axes(tree, theta, kin, art)
@@ -453,10 +454,10 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' (n, p) and dlambda (m, p) into ``sens``, from its dz, dz'; needs ``accelerate`` just before."""
     dtheta = directions.dtheta
     tree, kin, art, tw, driver = model.tree, dyn.kin, dyn.art, dyn.twists, dyn.open_tree.driver
-    motion_kinematics(tree, theta, state.z, state.zd, state.zdd, kin)
-    column_kinematics(tree, theta, state.z, state.zd, state.zdd, kin)
-    vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
     motion, change = motion_alone(state), Motion(sens.z, sens.zd, dyn.driven)
+    motion_kinematics(tree, theta, motion, kin)
+    column_kinematics(tree, theta, motion, kin)
+    vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
     vary_bodies_outward(tree, theta, directions, kin, dyn.W, art, change, tw, dyn.x)
     if model.forces.kind.size > 0:
         clear(dyn.dG)
@@ -466,9 +467,4 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     eliminate_variations(tree, driver, kin, art, tw, dyn.x)
     vary_axis_accelerations(tree, driver, kin, art, tw, dyn.x)
     vary_coordinate_accelerations(tree, tw.each, driver, motion, change, dyn.x, sens.zdd)
-    for c in range(driver.size):
-        row = driver[c]
-        if row != NONE:
-            o = coefficient_offset(model, row)
-            for k in range(sens.z.shape[1]):
-                sens.lam[row, k] = -(dyn.x[c, k] + dyn.reaction[row] * dtheta[o, k]) / theta[o]
+    vary_reactions_of_drives(model, theta, dtheta, driver, dyn.reaction, dyn.x, sens.lam)

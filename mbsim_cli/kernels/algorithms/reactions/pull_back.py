@@ -24,6 +24,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope,
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_axes, pull_bodies
 from mbsim_cli.kernels.algorithms.motion.kinematics import pose_of
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
     AXES,
     REACTION_SIZE,
@@ -43,7 +44,7 @@ from mbsim_cli.model.layout import NONE, R_P
 
 
 @kernel
-def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, virtual, hat, adj_out):
+def move_virtually(model, theta, reactions, motion, lines, Q, kin, comp, virtual, hat, adj_out):
     """Leave in ``virtual`` what adjoints of the reactions move, and add what their own points and axes have.
 
     hat (width, p) are the adjoints; needs ``act_on_bodies`` and ``cross_joints``.
@@ -53,7 +54,7 @@ def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, 
     for s in range(reactions.joint.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            _pull_reaction(model, theta, reactions, s, k, z, multiplier, lines, Q, kin, comp, virtual, hat, adj_out)
+            _pull_reaction(model, theta, reactions, s, k, motion, lines, Q, kin, comp, virtual, hat, adj_out)
     for i in range(model.tree.parent.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
@@ -61,16 +62,16 @@ def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, 
 
 
 @kernel
-def pull_crossing(model, theta, t, motion, multiplier, beside, lines, kin, comp, virtual, no_nu, adj_out):
+def pull_crossing(model, theta, t, motion, beside, lines, kin, comp, virtual, no_nu, adj_out):
     """Add the pull-back of the power of all that acts on bodies, which stand still in space as they move virtually.
 
     ``beside`` (m,) is work, no_nu (m, p) are zeros.
     """
-    for r in range(multiplier.size):  # of all that acts beside the joints
+    for r in range(motion.lam.size):  # of all that acts beside the joints
         carried = drives_one(model.measures, model.constraints.measure[r])
-        beside[r] = 0.0 if carried else multiplier[r]
+        beside[r] = 0.0 if carried else motion.lam[r]
     pull_bodies(model.tree, theta, kin, virtual, adj_out)
-    pull_element_forces(model, theta, t, motion, kin, virtual, adj_out)
+    pull_element_forces(model, theta, t, motion_alone(motion), kin, virtual, adj_out)
     pull_constraints(model, theta, t, motion.z, kin, lines, beside, virtual, no_nu, adj_out)
     _pull_multipliers(model, theta, motion.z, lines, virtual, adj_out)
     for i in range(model.tree.parent.size):
@@ -104,26 +105,26 @@ def _pull_multipliers(model, theta, z, lines, virtual, adj_out):
 
 
 @kernel
-def _pull_reaction(model, theta, reactions, s, k, z, multiplier, lines, Q, kin, comp, virtual, hat, adj_out):
+def _pull_reaction(model, theta, reactions, s, k, motion, lines, Q, kin, comp, virtual, hat, adj_out):
     """From adjoints of the components of reaction s; leaves in ``virtual`` what they move."""
     o, E = reactions.theta[s], axes_of(theta, reactions, s, kin)
     force = rotate(E, load3_of(hat, REACTION_SIZE * s, k))
     moment = rotate(E, load3_of(hat, REACTION_SIZE * s + 3, k))
-    W = reaction(model, theta, reactions, s, z, multiplier, lines, Q, kin, comp)
+    W = reaction(model, theta, reactions, s, motion, lines, Q, kin, comp)
     _pull_turn(
         theta, reactions.axes_body[s], o + AXES, k, add3(cross3(moment, W[0]), cross3(force, W[1])), kin, adj_out
     )
     x, b = point_of_reaction(theta, reactions, s, kin), reactions.point_body[s]
     R, _ = pose_of(kin, b)
-    by_x = cross3(moment, beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp)[1])
+    by_x = cross3(moment, beside_columns(model, theta, reactions, s, motion.lam, lines, kin, comp)[1])
     accumulate2(adj_out.P, b, k, 1.0, (cross3(x, by_x), by_x))
     add3_to(adj_out.theta, o, k, unrotate(R, by_x))
     U = (moment, sub3(force, cross3(moment, x)))
     if reactions.joint[s] != NONE:
         accumulate2(virtual.U, reactions.joint[s], k, reactions.sign[s], U)
-    _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, adj_out)
+    _pull_equations(model, theta, reactions, s, k, motion.lam, lines, kin, U, adj_out)
     if reactions.column_body[s] != NONE:
-        _pull_columns(model, theta, reactions, s, k, z, multiplier, Q, kin, force, moment, virtual, adj_out)
+        _pull_columns(model, theta, reactions, s, k, motion, Q, kin, force, moment, virtual, adj_out)
 
 
 @inlined
@@ -150,7 +151,7 @@ def _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, ad
 
 
 @inlined
-def _pull_columns(model, theta, reactions, s, k, z, multiplier, Q, kin, force, moment, virtual, adj_out):
+def _pull_columns(model, theta, reactions, s, k, motion, Q, kin, force, moment, virtual, adj_out):
     """Of forces along columns, from the last one; an axis turns with all that stand before it."""
     tree, i = model.tree, reactions.column_body[s]
     turn = scale3(0.0, force)
@@ -160,15 +161,15 @@ def _pull_columns(model, theta, reactions, s, k, z, multiplier, Q, kin, force, m
             add_to(adj_out.z, c, k, dot3(turn, axis))
         if not is_euler(kind):
             hat = force if is_translation(kind) else moment
-            amount = on_column(model, theta, reactions, s, c, z, multiplier, Q)
+            amount = on_column(model, theta, reactions, s, c, motion, Q)
             turn = axpy3(amount, cross3(axis, hat), turn)
             amount_hat = reactions.sign[s] * dot3(hat, axis)
-            _pull_amount(model, theta, reactions, s, c, k, z, multiplier, amount_hat, virtual, adj_out)
+            _pull_amount(model, theta, reactions, s, c, k, motion, amount_hat, virtual, adj_out)
     _pull_turn(theta, tree.parent[i], tree.theta[i] + R_P, k, turn, kin, adj_out)
 
 
 @inlined
-def _pull_amount(model, theta, reactions, s, c, k, z, multiplier, hat, virtual, adj_out):
+def _pull_amount(model, theta, reactions, s, c, k, motion, hat, virtual, adj_out):
     """From the adjoint of what acts on column c, on the body that the joint carries."""
     measures = model.measures
     if reactions.joint[s] != NONE:
@@ -179,5 +180,5 @@ def _pull_amount(model, theta, reactions, s, c, k, z, multiplier, hat, virtual, 
         if not is_geometric(measures.kind[m]):
             for j in range(measures.first[m], measures.first[m + 1]):
                 if measures.coordinate[j] == c:
-                    add_to(adj_out.lam, r, k, -coordinate_slope(measures, theta, m, j, z) * hat)
-                    pull_slope(measures, theta, m, j, k, z, -multiplier[r] * hat, adj_out)
+                    add_to(adj_out.lam, r, k, -coordinate_slope(measures, theta, m, j, motion.z) * hat)
+                    pull_slope(measures, theta, m, j, k, motion.z, -motion.lam[r] * hat, adj_out)

@@ -89,26 +89,26 @@ def drives_one(measures, m):
 
 
 @kernel
-def multiplier_forces(model, theta, z, multiplier, lines, kin, comp, Q):
+def multiplier_forces(model, theta, motion, lines, kin, comp, Q):
     """Forces of constraints alone, as ``cross_joints`` leaves them: what multipliers change while the motion stays."""
     clear_wrenches(comp.W, Q)
-    _constraint_part(model, theta, z, multiplier, lines, kin, comp, Q)
+    _constraint_part(model, theta, motion, lines, kin, comp, Q)
     for i in range(model.tree.parent.size):
         store(comp.W, i, scale6(-1.0, motion_at(comp.W, i)))
     sum_inwards(model.tree, kin, comp)
 
 
 @kernel
-def act_on_bodies(model, theta, t, motion, multiplier, lines, kin, comp, Q):
+def act_on_bodies(model, theta, t, motion, lines, kin, comp, Q):
     """Forces of elements and constraints on single bodies, comp.W (nb + 1, 6), and on coordinates, Q (n,).
 
-    But for what joints carry. Needs the motion in ``kin``, whose forces by motion are found here, and the gradient
-    lines (m, LINE_SIZE).
+    But for what joints carry. Needs the LoadedMotion in ``kin``, whose forces by motion are found here, and the lines
+    (m, LINE_SIZE).
     """
     clear_wrenches(comp.W, Q)
-    read_multipliers(model, multiplier, kin)
-    element_forces(model, theta, t, motion, kin, comp.W, Q)
-    _constraint_part(model, theta, motion.z, multiplier, lines, kin, comp, Q)
+    read_multipliers(model, motion.lam, kin)
+    element_forces(model, theta, t, motion_alone(motion), kin, comp.W, Q)
+    _constraint_part(model, theta, motion, lines, kin, comp, Q)
 
 
 @kernel
@@ -123,14 +123,15 @@ def cross_joints(tree, kin, comp):
 
 
 @inlined
-def _constraint_part(model, theta, z, multiplier, lines, kin, comp, Q):
+def _constraint_part(model, theta, motion, lines, kin, comp, Q):
     """Forces of constraints but for those that the joints carry."""
-    constraint_forces(model, theta, z, kin, multiplier, lines, comp.W, Q)
+    constraint_forces(model, theta, motion.z, kin, motion.lam, lines, comp.W, Q)
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
         if drives_one(model.measures, m):
             j = model.measures.first[m]
-            Q[model.measures.coordinate[j]] += multiplier[r] * coordinate_slope(model.measures, theta, m, j, z)
+            slope = coordinate_slope(model.measures, theta, m, j, motion.z)
+            Q[model.measures.coordinate[j]] += motion.lam[r] * slope
 
 
 @inlined
@@ -147,15 +148,15 @@ def sum_inwards(tree, kin, comp):
 
 
 @kernel
-def react(model, theta, reactions, z, multiplier, lines, Q, kin, comp, out):
+def react(model, theta, reactions, motion, lines, Q, kin, comp, out):
     """Force and moment of all reactions, out (width,), in their own axes; needs ``cross_joints``."""
     for s in range(reactions.joint.size):
-        W = reaction(model, theta, reactions, s, z, multiplier, lines, Q, kin, comp)
+        W = reaction(model, theta, reactions, s, motion, lines, Q, kin, comp)
         E = axes_of(theta, reactions, s, kin)
         force, moment = unrotate(E, W[1]), unrotate(E, W[0])
-        for k in range(3):
-            out[REACTION_SIZE * s + k] = force[k]
-            out[REACTION_SIZE * s + 3 + k] = moment[k]
+        for j in range(3):
+            out[REACTION_SIZE * s + j] = force[j]
+            out[REACTION_SIZE * s + 3 + j] = moment[j]
 
 
 @inlined
@@ -173,15 +174,15 @@ def point_of_reaction(theta, reactions, s, kin):
 
 
 @inlined
-def reaction(model, theta, reactions, s, z, multiplier, lines, Q, kin, comp):
+def reaction(model, theta, reactions, s, motion, lines, Q, kin, comp):
     """Moment about its point and force of reaction s, global axes."""
     x = point_of_reaction(theta, reactions, s, kin)
-    W = shift_force(beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp), x)
+    W = shift_force(beside_columns(model, theta, reactions, s, motion.lam, lines, kin, comp), x)
     i = reactions.column_body[s]
     if i != NONE:
         for c in range(model.tree.first_column[i], model.tree.first_column[i + 1]):
             if not is_euler(model.tree.column_kind[c]):
-                amount = on_column(model, theta, reactions, s, c, z, multiplier, Q)
+                amount = on_column(model, theta, reactions, s, c, motion, Q)
                 W = add6(W, along_column(model.tree.column_kind[c], scale3(amount, axis_of(model.tree, kin, c))))
     return W
 
@@ -207,7 +208,7 @@ def beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp):
 
 
 @inlined
-def on_column(model, theta, reactions, s, c, z, multiplier, Q):
+def on_column(model, theta, reactions, s, c, motion, Q):
     """Force along column c that is added: what acts beside the joint is taken off, what the equations do put on."""
     amount = 0.0 * theta[0]
     if reactions.joint[s] != NONE:
@@ -217,8 +218,8 @@ def on_column(model, theta, reactions, s, c, z, multiplier, Q):
         if not is_geometric(model.measures.kind[m]):
             for j in range(model.measures.first[m], model.measures.first[m + 1]):
                 if model.measures.coordinate[j] == c:
-                    slope = coordinate_slope(model.measures, theta, m, j, z)
-                    amount -= multiplier[reactions.equation[e]] * slope
+                    slope = coordinate_slope(model.measures, theta, m, j, motion.z)
+                    amount -= motion.lam[reactions.equation[e]] * slope
     return reactions.sign[s] * amount
 
 
@@ -244,19 +245,19 @@ def along_column(kind, vector):
 
 
 @kernel
-def vary_actions(model, theta, directions, t, motion, multiplier, sens, lines, kin, tw, dQ):
+def vary_actions(model, theta, directions, t, motion, sens, lines, kin, tw, dQ):
     """Variation of ``act_on_bodies`` in tw.F (nb + 1, 6, p), as the bodies see it, and of -Q in dQ (n, p).
 
     Needs ``vary_kinematics``; ``sens`` varies coordinates and multipliers.
     """
     clear_forces(tw, dQ)
     vary_multipliers(model, sens.lam, tw)
-    vary_element_forces(model, theta, directions, t, motion, motion_alone(sens), kin, tw, dQ)
-    vary_constraint_forces(model, theta, directions, lines, multiplier, motion.z, sens.z, kin, tw, dQ)
+    vary_element_forces(model, theta, directions, t, motion_alone(motion), motion_alone(sens), kin, tw, dQ)
+    vary_constraint_forces(model, theta, directions, lines, motion.lam, motion.z, sens.z, kin, tw, dQ)
     for r in range(model.constraints.measure.size):  # what the joints carry is taken back
         m = model.constraints.measure[r]
         if drives_one(model.measures, m):
-            vary_multiplier_force(model.measures, m, theta, directions.dtheta, motion.z, sens.z, -multiplier[r], dQ)
+            vary_multiplier_force(model.measures, m, theta, directions.dtheta, motion.z, sens.z, -motion.lam[r], dQ)
     _by_multipliers(model, theta, motion.z, sens.lam, lines, kin, tw, dQ)
 
 
@@ -296,15 +297,13 @@ def vary_crossing(tree, theta, directions, kin, comp, tw):
 
 
 @kernel
-def vary_reactions(model, theta, directions, reactions, z, multiplier, sens, lines, Q, dQ, kin, comp, tw, out):
+def vary_reactions(model, theta, directions, reactions, motion, sens, lines, Q, dQ, kin, comp, tw, out):
     """Fill out (width, p); needs ``vary_crossing``."""
     for s in range(reactions.joint.size):
-        W = reaction(model, theta, reactions, s, z, multiplier, lines, Q, kin, comp)
+        W = reaction(model, theta, reactions, s, motion, lines, Q, kin, comp)
         for g in range(0, out.shape[1], width(out)):
             k = block(out, g)
-            dW = _vary_reaction(
-                model, theta, directions, reactions, s, g, k, z, multiplier, sens, lines, Q, dQ, kin, comp, tw
-            )
+            dW = _vary_reaction(model, theta, directions, reactions, s, g, k, motion, sens, lines, Q, dQ, kin, comp, tw)
             force = _vary_resolved(theta, directions.dtheta, reactions, s, k, W[1], dW[1], kin, tw)
             moment = _vary_resolved(theta, directions.dtheta, reactions, s, k, W[0], dW[0], kin, tw)
             store_rows(out, REACTION_SIZE * s, k, (force, moment))
@@ -321,15 +320,15 @@ def _vary_resolved(theta, dtheta, reactions, s, k, x, dx, kin, tw):
 
 
 @inlined
-def _vary_reaction(model, theta, directions, reactions, s, g, k, z, multiplier, sens, lines, Q, dQ, kin, comp, tw):
+def _vary_reaction(model, theta, directions, reactions, s, g, k, motion, sens, lines, Q, dQ, kin, comp, tw):
     """Variation of ``reaction`` in direction k of the block at g."""
     dtheta, tree = directions.dtheta, model.tree
     x, b = point_of_reaction(theta, reactions, s, kin), reactions.point_body[s]
     R, _ = pose_of(kin, b)
     dx = add3(moved(at_origin2(tw.N, kin, b, k), x), rotate(R, load3_of(dtheta, reactions.theta[s], k)))
-    W = beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp)
+    W = beside_columns(model, theta, reactions, s, motion.lam, lines, kin, comp)
     dW = shift_force(
-        _vary_beside_columns(model, theta, directions, reactions, s, g, k, multiplier, sens, lines, kin, tw), x
+        _vary_beside_columns(model, theta, directions, reactions, s, g, k, motion.lam, sens, lines, kin, tw), x
     )
     dW = (sub3(dW[0], cross3(dx, W[1])), dW[1])
     i = reactions.column_body[s]
@@ -338,8 +337,8 @@ def _vary_reaction(model, theta, directions, reactions, s, g, k, z, multiplier, 
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
             axis = axis_of(tree, kin, c)
             if not is_euler(tree.column_kind[c]):
-                amount = on_column(model, theta, reactions, s, c, z, multiplier, Q)
-                change = _vary_on_column(model, theta, dtheta, reactions, s, c, k, z, multiplier, sens, dQ)
+                amount = on_column(model, theta, reactions, s, c, motion, Q)
+                change = _vary_on_column(model, theta, dtheta, reactions, s, c, k, motion, sens, dQ)
                 dv = axpy3(change, axis, scale3(amount, cross3(turn, axis)))
                 dW = add6(dW, along_column(tree.column_kind[c], dv))
             if not is_translation(tree.column_kind[c]):
@@ -378,7 +377,7 @@ def _vary_beside_columns(model, theta, directions, reactions, s, g, k, multiplie
 
 
 @inlined
-def _vary_on_column(model, theta, dtheta, reactions, s, c, k, z, multiplier, sens, dQ):
+def _vary_on_column(model, theta, dtheta, reactions, s, c, k, motion, sens, dQ):
     """Variation of ``on_column``."""
     measures = model.measures
     change = 0.0 * at(dtheta, 0, k)
@@ -390,7 +389,9 @@ def _vary_on_column(model, theta, dtheta, reactions, s, c, k, z, multiplier, sen
         if not is_geometric(measures.kind[m]):
             for j in range(measures.first[m], measures.first[m + 1]):
                 if measures.coordinate[j] == c:
-                    slope = coordinate_slope(measures, theta, m, j, z)
+                    slope = coordinate_slope(measures, theta, m, j, motion.z)
                     change -= at(sens.lam, r, k) * slope
-                    change -= multiplier[r] * slope_variation(measures, theta, dtheta, k, m, j, z, at(sens.z, c, k))
+                    change -= motion.lam[r] * slope_variation(
+                        measures, theta, dtheta, k, m, j, motion.z, at(sens.z, c, k)
+                    )
     return reactions.sign[s] * change

@@ -18,7 +18,7 @@ from mbsim_cli.kernels.algorithms.flexible.columns import (
     vary_elastic_forces,
     virtual_of,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import of_position
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, motion_alone
 from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
     act_on_bodies,
@@ -33,53 +33,60 @@ from mbsim_cli.kernels.compiler.jit import inlined
 
 
 @inlined
-def find_forces(model, theta, t, state, multiplier, kin, comp, eq):
+def _loaded(model, state, kin):
+    """The motion of columns, with the multipliers of ``state``."""
+    motion = motion_of(model, motion_alone(state), kin)
+    return LoadedMotion(motion.z, motion.zd, motion.zdd, state.lam)
+
+
+@inlined
+def find_forces(model, theta, t, state, kin, comp, eq):
     """Find the forces across joints of the motion in ``kin``: ``act_on_bodies``, then ``cross_joints``."""
-    motion, found = motion_of(model, state, kin), equations_of(model, comp, eq)
-    act_on_bodies(model, theta, t, motion, multiplier, eq.lines, kin, comp, found.Q)
+    motion, found = _loaded(model, state, kin), equations_of(model, comp, eq)
+    act_on_bodies(model, theta, t, motion, eq.lines, kin, comp, found.Q)
     elastic_forces(model, theta, kin, comp)
     cross_joints(model.tree, kin, comp)
 
 
 @inlined
-def find_multiplier_forces(model, theta, z, multiplier, kin, comp, eq):
-    """``reactions.multiplier_forces``."""
-    motion = motion_of(model, of_position(z), kin)
-    multiplier_forces(model, theta, motion.z, multiplier, eq.lines, kin, comp, equations_of(model, comp, eq).Q)
+def find_multiplier_forces(model, theta, state, kin, comp, eq):
+    """``reactions.multiplier_forces``; needs z and multipliers of ``state``."""
+    motion, found = _loaded(model, state, kin), equations_of(model, comp, eq)
+    multiplier_forces(model, theta, motion, eq.lines, kin, comp, found.Q)
 
 
 @inlined
-def read_reactions(model, theta, reactions, z, multiplier, kin, comp, eq, out):
-    """``reactions.react``; needs ``find_forces``."""
-    motion, found = motion_of(model, of_position(z), kin), equations_of(model, comp, eq)
-    react(model, theta, reactions, motion.z, multiplier, eq.lines, found.Q, kin, comp, out)
+def read_reactions(model, theta, reactions, state, kin, comp, eq, out):
+    """``reactions.react``; needs ``find_forces``, and z and multipliers of ``state``."""
+    motion, found = _loaded(model, state, kin), equations_of(model, comp, eq)
+    react(model, theta, reactions, motion, eq.lines, found.Q, kin, comp, out)
 
 
 @inlined
-def vary_read(model, theta, directions, reactions, t, state, multiplier, sens, kin, comp, eq, tw, dQ, out):
+def vary_read(model, theta, directions, reactions, t, state, sens, kin, comp, eq, tw, dQ, out):
     """Variations (width, p) of the reactions; needs ``vary_bodies_of``."""
-    motion, varied = motion_of(model, state, kin), loaded_changes_of(model, sens, tw)
+    motion, varied = _loaded(model, state, kin), loaded_changes_of(model, sens, tw)
     rows, found = rows_of(model, tw, dQ)[0], equations_of(model, comp, eq)
-    vary_actions(model, theta, directions, t, motion, multiplier, varied, eq.lines, kin, tw, rows)
+    vary_actions(model, theta, directions, t, motion, varied, eq.lines, kin, tw, rows)
     slope_moved(model, theta, kin)
     vary_elastic_forces(model, theta, directions, kin, tw, rows)
     vary_crossing(model.tree, theta, directions, kin, comp, tw)
     vary_reactions(
-        model, theta, directions, reactions, motion.z, multiplier, varied, eq.lines, found.Q, rows, kin, comp, tw, out
+        model, theta, directions, reactions, motion, varied, eq.lines, found.Q, rows, kin, comp, tw, out
     )  # fmt: skip
 
 
 @inlined
-def pull_read(model, theta, reactions, t, state, multiplier, kin, comp, eq, pulling, hat, adj):
+def pull_read(model, theta, reactions, t, state, kin, comp, eq, pulling, hat, adj):
     """Add the pull-back of hat . reactions; needs ``find_forces``."""
-    motion, found = motion_of(model, state, kin), equations_of(model, comp, eq)
+    motion, found = _loaded(model, state, kin), equations_of(model, comp, eq)
     moving, columns = virtual_of(model, pulling.virtual), adjoints_of(model, adj)
-    move_virtually(model, theta, reactions, motion.z, multiplier, eq.lines, found.Q, kin, comp, moving, hat, columns)
+    move_virtually(model, theta, reactions, motion, eq.lines, found.Q, kin, comp, moving, hat, columns)
     pull_crossing(
-        model, theta, t, motion, multiplier, pulling.beside, eq.lines, kin, comp, moving, pulling.no_nu,
+        model, theta, t, motion, pulling.beside, eq.lines, kin, comp, moving, pulling.no_nu,
         columns,
     )  # fmt: skip
-    pull_flexible_bodies(model, theta, motion, True, kin, moving, columns)
+    pull_flexible_bodies(model, theta, motion_alone(motion), True, kin, moving, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, pulling.none), columns)
     pull_gravity(columns)
-    bring_adjoints(model, theta, state, kin, adj)
+    bring_adjoints(model, theta, motion_alone(state), kin, adj)

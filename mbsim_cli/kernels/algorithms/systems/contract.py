@@ -57,7 +57,9 @@ vary_bodies_of = _of_system(
 )
 vary_equations = _of_system("vary_equations", "Variation of Phi (m, p); needs ``vary_bodies_of``.")
 vary_residual = _of_system("vary_residual", "Variation of G (n, p); needs ``vary_bodies_of`` and ``tangent``.")
-vary_at_rest = _of_system("vary_at_rest", "Variation of M x + Phi_z^T multiplier for two pairs of x and multiplier.")
+vary_at_rest = _of_system(
+    "vary_at_rest", "Variation of M x + Phi_z^T multiplier for two pairs of x and multiplier, ``loads``."
+)
 vary_rates = _of_system("vary_rates", "Variations of Phi' and Phi''; needs ``vary_bodies_of`` and ``move_lines``.")
 vary_rates_with_velocity = _of_system("vary_rates_with_velocity", "Add a change of Phi'' with velocities alone.")
 vary_readings = _of_system(
@@ -77,7 +79,8 @@ pull_rates_with_velocity = _of_system(
     "Add what nu2 . Phi'' is of velocities alone to zd (n, p); ``adj`` is work. Needs ``move_lines``.",
 )
 pull_at_rest = _of_system(
-    "pull_at_rest", "The pull-back of mu . (M x + Phi_z^T multiplier) at fixed x and multiplier; moves ``kin``."
+    "pull_at_rest",
+    "The pull-back of mu . (M x + Phi_z^T multiplier) at fixed x, z'' of ``state``, and multiplier; moves ``kin``.",
 )
 pull_residual = _of_system(
     "pull_residual", "The pull-back of mu . G + nu . Phi; needs ``evaluate`` and ``move_columns``."

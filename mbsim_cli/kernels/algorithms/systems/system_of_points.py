@@ -10,12 +10,12 @@ from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, pull_signals
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
 from mbsim_cli.kernels.algorithms.flexible.bodies import pull_flexible_bodies
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     hold,
     move_frames,
     natural_constraints,
-    natural_forces,
+    natural_loads,
     natural_mass,
     natural_rates,
     natural_residual,
@@ -112,7 +112,7 @@ def constrain(model, theta, t, z, kin, eq):
 
 def load(model, theta, t, state, kin, comp, eq):
     move_bodies(model, theta, state, kin)
-    natural_forces(model, theta, t, motion_alone(state), state.lam, eq.lines, kin, comp.W, eq.Q)
+    natural_loads(model, theta, t, motion_alone(state), state.lam, eq.lines, kin, comp.W, eq.Q)
     natural_elastic_forces(model, theta, state, kin, comp, eq.Q)
     natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
     add_elastic_rows(model, comp, eq.G)
@@ -135,7 +135,7 @@ def mass(model, theta, kin, comp, M_out):
 
 def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
     natural_rates(model, theta, lines, t, motion_alone(state), kin, phi1_out, phi2_out)
-    move_welds(model.tree, theta, state.z, state.zd, state.zdd, phi1_out, phi2_out)
+    move_welds(model.tree, theta, motion_alone(state), phi1_out, phi2_out)
 
 
 def vary_bodies_of(model, theta, directions, state, kin, sens, tw):
@@ -155,9 +155,9 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
     vary_natural_inertia(model.tree, theta, directions, sens.zdd, dG_out)
 
 
-def vary_at_rest(model, theta, directions, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
-    _vary_rest(model, theta, directions, lines, state.z, dz, kin, comp, tw, load, rest.dG)
-    _vary_rest(model, theta, directions, lines, state.z, dz, kin, comp, tw, other_load, other.dG)
+def vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests):
+    _vary_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads[0], rests[0].dG)
+    _vary_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads[1], rests[1].dG)
 
 
 @inlined
@@ -189,7 +189,7 @@ def pull_readings(model, theta, t, state, kin, comp, none, hat, adj):
     motion = motion_alone(state)
     pull_sensors(model, theta, t, motion, kin, hat, adj)
     pull_signals(model, theta, t, motion, kin, adj)
-    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, adj)
+    pull_poses(model.tree, theta, motion, kin, adj)
     pull_gravity(adj)
 
 
@@ -197,8 +197,8 @@ def pull_rates(model, theta, t, state, eq, kin, comp, none, nu1, nu2, adj):
     clear_poses(adj)
     pull_constraint_rates(model, theta, t, motion_alone(state), kin, eq.lines, eq.line_rates, nu1, nu2, adj)
     pull_rigidity_rates(model, theta, kin, nu1, nu2, adj)
-    pull_weld_rates(model.tree, theta, state.z, state.zd, state.zdd, nu1, nu2, adj)
-    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, adj)
+    pull_weld_rates(model.tree, theta, motion_alone(state), nu1, nu2, adj)
+    pull_poses(model.tree, theta, motion_alone(state), kin, adj)
 
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
@@ -206,18 +206,19 @@ def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
     pull_welds_velocity(model.tree, theta, kin, zd, nu2, zd_out)
 
 
-def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, adj):
+def pull_at_rest(model, theta, t, state, eq, kin, comp, virtual, no_nu, adj):
+    z, x, multiplier = state.z, state.zdd, state.lam
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, z, multiplier, eq.lines, kin, comp.held, comp.Q)
     resting_bodies(model, theta, z, x, kin, comp)
     virtual_poses(model.tree, theta, kin, virtual)
     clear_poses(adj)
     pull_inertia(model.tree, theta, x, virtual, adj)
-    pull_flexible_bodies(model, theta, Motion(z, no_rate, x), False, kin, virtual, adj)
+    pull_flexible_bodies(model, theta, motion_alone(state), False, kin, virtual, adj)
     pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, adj)
     pull_weld_forces(model.tree, theta, z, multiplier, virtual, adj)
     pull_work(model, theta, multiplier, comp.held, kin, virtual, adj)
-    pull_poses(model.tree, theta, z, no_rate, x, kin, adj)
+    pull_poses(model.tree, theta, motion_alone(state), kin, adj)
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
@@ -233,5 +234,5 @@ def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
     pull_welds(model.tree, theta, state.z, nu, adj)
     pull_rigidity(model, theta, kin, nu, adj)
     pull_work(model, theta, state.lam, comp.W, kin, virtual, adj)
-    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, adj)
+    pull_poses(model.tree, theta, motion, kin, adj)
     pull_gravity(adj)

@@ -109,7 +109,7 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone, of_position
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone, of_position
 from mbsim_cli.kernels.compiler.jit import inlined, merged
 
 
@@ -125,13 +125,13 @@ def shape(model, theta, kin):
 @inlined
 def move_bodies(model, theta, state, kin):
     motion = columns_moved(model, theta, state, kin)
-    motion_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
+    motion_kinematics(model.tree, theta, motion, kin)
 
 
 @inlined
 def move_columns(model, theta, state, kin):
     motion = motion_of(model, state, kin)
-    column_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
+    column_kinematics(model.tree, theta, motion, kin)
 
 
 @inlined
@@ -333,21 +333,22 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
     _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out)
 
 
-def vary_at_rest(model, theta, directions, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
-    _vary_at_rest(model, theta, directions, lines, state.z, dz, kin, comp, tw, load, other_load, rest, other)
+def vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests):
+    _vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests)
 
 
-def _vary_rigid_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
-    dtheta = directions.dtheta
-    vary_resting(model, theta, directions, lines, z, dz, kin, comp, tw, load, other_load, rest, other)
-    vary_armatures_alone(model, dtheta, load.x, rest.dG)
-    vary_armatures_alone(model, dtheta, other_load.x, other.dG)
+def _vary_rigid_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests):
+    vary_resting(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests)
+    vary_armatures_alone(model, directions.dtheta, loads[0].x, rests[0].dG)
+    vary_armatures_alone(model, directions.dtheta, loads[1].x, rests[1].dG)
 
 
 @with_columns(_vary_rigid_at_rest)
-def _vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, load, other_load, rest, other):
+def _vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests):
     """Variations of both systems, brought from columns to coordinates."""
     dtheta = directions.dtheta
+    load, other_load = loads
+    rest, other = rests
     tree, x, y, M = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T
     mass_matrix(tree, kin, comp, M)
     add_flexible_mass(model, theta, kin, M)
@@ -355,9 +356,12 @@ def _vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, load, o
     apply_columns(tree, kin.rows, load.x, x)
     apply_columns(tree, kin.rows, other_load.x, y)
     vary_resting(
-        model, theta, directions, lines, kin.motion.z, tw.change.z, kin, comp, tw, Load(x, load.multiplier),
-        Load(y, other_load.multiplier), Resting(rest.A, rest.F, rest.N2, rest.dF, tw.dG, rest.dphi),
-        Resting(other.A, other.F, other.N2, other.dF, tw.other_dG, other.dphi),
+        model, theta, directions, lines, kin.motion.z, tw.change.z, kin, comp, tw,
+        (Load(x, load.multiplier), Load(y, other_load.multiplier)),
+        (
+            Resting(rest.A, rest.F, rest.N2, rest.dF, tw.dG, rest.dphi),
+            Resting(other.A, other.F, other.N2, other.dF, tw.other_dG, other.dphi),
+        ),
     )  # fmt: skip
     vary_armatures_alone(model, dtheta, x, tw.dG)
     vary_armatures_alone(model, dtheta, y, tw.other_dG)
@@ -438,21 +442,21 @@ def _pull_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
     pull_stiffened_speeds(model.tree, theta, kin.J, adj.each, zd, nu2, zd_out)
 
 
-def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, adj):
-    motion, found = columns_at_rest(model, z, no_rate, x, kin, comp), equations_of(model, comp, eq)
-    motion_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
-    column_kinematics(model.tree, theta, motion.z, motion.zd, motion.zdd, kin)
+def pull_at_rest(model, theta, t, state, eq, kin, comp, virtual, no_nu, adj):
+    motion, found = columns_at_rest(model, state, kin, comp), equations_of(model, comp, eq)
+    motion_kinematics(model.tree, theta, motion, kin)
+    column_kinematics(model.tree, theta, motion, kin)
     clear_wrenches(comp.W, found.Q)
-    constraint_forces(model, theta, motion.z, kin, multiplier, eq.lines, comp.W, found.Q)
+    constraint_forces(model, theta, motion.z, kin, state.lam, eq.lines, comp.W, found.Q)
     resting_flexible_forces(model, theta, motion.z, motion.zdd, kin, comp)
     residual(model.tree, kin, comp, found.Q, found.G)
     moving, columns = virtual_of(model, virtual), adjoints_of(model, adj)
     _start_adjoints(model, theta, motion, False, kin, virtual, moving, columns)
     pull_armatures(model, theta, motion.zdd, moving, columns)
-    pull_constraints(model, theta, t, motion.z, kin, eq.lines, multiplier, moving, no_nu, columns)
+    pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moving, no_nu, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
-    bring_virtual(model, theta, z, comp, virtual, adj)
-    bring_adjoints(model, theta, Motion(z, no_rate, x), kin, adj)
+    bring_virtual(model, theta, state.z, comp, virtual, adj)
+    bring_adjoints(model, theta, state, kin, adj)
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):

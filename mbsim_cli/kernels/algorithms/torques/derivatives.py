@@ -9,10 +9,10 @@ entries of links on different branches keep the zeros that they were given.
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.lanes import get3, get6, get9, get_symmetric, put3, put6, rows_of
+from mbsim_cli.kernels.algebra.lanes import get3, get6, get9, get_symmetric, row_type, set3, set6
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, inertia_apply, sub6
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, rotate, symmetric_rotate
-from mbsim_cli.kernels.algorithms.torques.lanes import LANES, rate_apply
+from mbsim_cli.kernels.algorithms.torques.lanes import LANES, apply_rates
 from mbsim_cli.kernels.compiler.jit import kernel
 
 ENTRY = np.dtype([(name, np.float64, (LANES,)) for name in ("q", "v", "a")])
@@ -64,7 +64,7 @@ def form_row(related, loaded, i, column, row_out):
 
 
 @kernel
-def write_row(related, i, first, count, row, by_q_out, by_v_out, by_a_out):
+def write_entries(related, i, first, count, row, by_q_out, by_v_out, by_a_out):
     """Related entries of row i of ``count`` time points from ``first`` on."""
     for l in range(count):
         q, v, a = by_q_out[first + l, i], by_v_out[first + l, i], by_a_out[first + l, i]
@@ -93,10 +93,10 @@ def clear_pull(pull_out):
     """Start sums: at the ground for Lambda, at every link for the others."""
     zero = (0.0, 0.0, 0.0)
     for l in range(LANES):
-        put6(pull_out["L"], l, (zero, zero))
-        put6(pull_out["Z"], l, (zero, zero))
-        put3(pull_out["Y"], l, zero)
-        put3(pull_out["X"], l, zero)
+        set6(pull_out["L"], l, (zero, zero))
+        set6(pull_out["Z"], l, (zero, zero))
+        set3(pull_out["Y"], l, zero)
+        set3(pull_out["X"], l, zero)
 
 
 @kernel
@@ -112,7 +112,7 @@ def weights(adjoint, weight, first, i, column, pull_out):
 def push(parent, column, pull_out):
     """Lambda of a link from its parent's."""
     for l in range(LANES):
-        put6(pull_out["L"], l, axpy6(pull_out["c"][0, l], get6(column["S"], l), get6(parent["L"], l)))
+        set6(pull_out["L"], l, axpy6(pull_out["c"][0, l], get6(column["S"], l), get6(parent["L"], l)))
 
 
 @kernel
@@ -123,7 +123,7 @@ def pull_back(column, own):
         S, S1 = get6(column["S"], l), get6(column["S1"], l)
         q = dot6(L, get6(column["W"], l)) + dot6(get6(column["S2"], l), Z) + dot3(S1[0], Y) + dot3(S[0], X)
         v = dot6(L, get6(column["U"], l)) + 2.0 * dot6(S1, Z) + dot3(S[0], Y)
-        put3(own["g"], l, (q, v, dot6(L, get6(column["H"], l)) + dot6(S, Z)))
+        set3(own["g"], l, (q, v, dot6(L, get6(column["H"], l)) + dot6(S, Z)))
 
 
 @kernel
@@ -131,12 +131,12 @@ def pull_to_parent(column, own, loaded, parent):
     """Sums over the descendants of the parent."""
     for l in range(LANES):
         c = own["c"][0, l]
-        put6(parent["Z"], l, add6(get6(parent["Z"], l), axpy6(c, get6(column["H"], l), get6(own["Z"], l))))
-        put3(parent["Y"], l, add3(get3(parent["Y"], l), axpy3(c, get3(column["B"], l), get3(own["Y"], l))))
+        set6(parent["Z"], l, add6(get6(parent["Z"], l), axpy6(c, get6(column["H"], l), get6(own["Z"], l))))
+        set3(parent["Y"], l, add3(get3(parent["Y"], l), axpy3(c, get3(column["B"], l), get3(own["Y"], l))))
     if loaded:
         for l in range(LANES):
             X = axpy3(own["c"][0, l], get3(column["K"], l), get3(own["X"], l))
-            put3(parent["X"], l, add3(get3(parent["X"], l), X))
+            set3(parent["X"], l, add3(get3(parent["X"], l), X))
 
 
 @kernel
@@ -164,17 +164,17 @@ def pull(system, adjoint, weight, first, column, pull_out):
 # Derivation: docs/theory/inverse_dynamics.md, section 6.
 
 # Own twist of a link with its rates, sums of those, and the force.
-VARY = rows_of(LANES, S=6, S1=6, S2=6, N=6, N1=6, N2=6, G=6)
+VARY = row_type(LANES, S=6, S1=6, S2=6, N=6, N1=6, N2=6, G=6)
 
 
 @kernel
-def vary_ground(push, own):
+def vary_gravity(push, own):
     """Another gravity is another acceleration of the ground."""
     zero = (0.0, 0.0, 0.0)
     for l in range(LANES):
-        put6(own["N"], l, (zero, zero))
-        put6(own["N1"], l, (zero, zero))
-        put6(own["N2"], l, (zero, (push[3], push[4], push[5])))
+        set6(own["N"], l, (zero, zero))
+        set6(own["N1"], l, (zero, zero))
+        set6(own["N2"], l, (zero, (push[3], push[4], push[5])))
 
 
 @kernel
@@ -186,27 +186,27 @@ def vary_place(twist, parent, own):
         turn = rotate(R, w)
         S = (turn, add3(rotate(R, v), cross3(get3(parent["r"], l), turn)))
         S1 = cross_motion(V, S)
-        put6(own["S"], l, S)
-        put6(own["S1"], l, S1)
-        put6(own["S2"], l, add6(cross_motion(A, S), cross_motion(V, S1)))
+        set6(own["S"], l, S)
+        set6(own["S1"], l, S1)
+        set6(own["S2"], l, add6(cross_motion(A, S), cross_motion(V, S1)))
 
 
 @kernel
 def sum_twists(above, own):
     """Twist of the link in all, from that of the nearest link above that moves."""
     for l in range(LANES):
-        put6(own["N"], l, add6(get6(above["N"], l), get6(own["S"], l)))
-        put6(own["N1"], l, add6(get6(above["N1"], l), get6(own["S1"], l)))
-        put6(own["N2"], l, add6(get6(above["N2"], l), get6(own["S2"], l)))
+        set6(own["N"], l, add6(get6(above["N"], l), get6(own["S"], l)))
+        set6(own["N1"], l, add6(get6(above["N1"], l), get6(own["S1"], l)))
+        set6(own["N2"], l, add6(get6(above["N2"], l), get6(own["S2"], l)))
 
 
 @kernel
 def begin_twists(own):
     """The same where nothing above moves."""
     for l in range(LANES):
-        put6(own["N"], l, get6(own["S"], l))
-        put6(own["N1"], l, get6(own["S1"], l))
-        put6(own["N2"], l, get6(own["S2"], l))
+        set6(own["N"], l, get6(own["S"], l))
+        set6(own["N1"], l, get6(own["S1"], l))
+        set6(own["N2"], l, get6(own["S2"], l))
 
 
 @kernel
@@ -214,7 +214,7 @@ def clear_force(own):
     """Begin the sum of forces."""
     zero = (0.0, 0.0, 0.0)
     for l in range(LANES):
-        put6(own["G"], l, (zero, zero))
+        set6(own["G"], l, (zero, zero))
 
 
 @kernel
@@ -237,7 +237,7 @@ def vary_weight(moments, body, own):
         )
         inertia = (m, axpy3(m, r, t), J)
         force = add6(inertia_apply(inertia, A), cross_force(V, inertia_apply(inertia, V)))
-        put6(own["G"], l, add6(get6(own["G"], l), force))
+        set6(own["G"], l, add6(get6(own["G"], l), force))
 
 
 @kernel
@@ -257,14 +257,14 @@ def vary_load(loads, k, wrench, d_wrench, d_point, first, body, own):
             f, df = rotate(R, f), rotate(R, df)
         x = add3(get3(body["r"], l), rotate(R, place))
         change = (df, zero) if torque else (add3(cross3(x, df), cross3(rotate(R, shift), f)), df)
-        put6(own["G"], l, sub6(get6(own["G"], l), change))
+        set6(own["G"], l, sub6(get6(own["G"], l), change))
 
 
 @kernel
 def force_to_parent(own, parent):
     """Add the force of a link to its parent's."""
     for l in range(LANES):
-        put6(parent["G"], l, add6(get6(parent["G"], l), get6(own["G"], l)))
+        set6(parent["G"], l, add6(get6(parent["G"], l), get6(own["G"], l)))
 
 
 @kernel
@@ -274,16 +274,16 @@ def moved_to_parent(mass, total, own, parent):
         inertia = (mass, get3(total["h"], l), get_symmetric(total["J"], l))
         S, S1 = get6(own["S"], l), get6(own["S1"], l)
         force = add6(inertia_apply(inertia, get6(own["S2"], l)), cross_force(S, get6(total["F"], l)))
-        force = add6(force, rate_apply(get9(total["P"], l), get3(total["p"], l), S1[0]))
-        put6(parent["G"], l, add6(get6(parent["G"], l), force))
+        force = add6(force, apply_rates(get9(total["P"], l), get3(total["p"], l), S1[0]))
+        set6(parent["G"], l, add6(get6(parent["G"], l), force))
 
 
 @kernel
 def loads_to_parent(load_total, own, parent):
     """Add what loads with global axes, which do not turn with the subtree, make of it."""
     for l in range(LANES):
-        force = rate_apply(get9(load_total["D"], l), get3(load_total["f"], l), get6(own["S"], l)[0])
-        put6(parent["G"], l, add6(get6(parent["G"], l), force))
+        force = apply_rates(get9(load_total["D"], l), get3(load_total["f"], l), get6(own["S"], l)[0])
+        set6(parent["G"], l, add6(get6(parent["G"], l), force))
 
 
 @kernel
@@ -311,7 +311,7 @@ def vary_parameter(system, change, wrench, first, k, work, out):
     body, column, vary = work.body, work.column, work.vary
     source, rises, moves = change.source[k], change.rises[k], change.moves[k]
     if moves[n]:
-        vary_ground(change.twist[k, n], vary[n])
+        vary_gravity(change.twist[k, n], vary[n])
     for i in range(n):
         if moves[i]:
             vary_place(change.twist[k, i], body[parent[i]], vary[i])

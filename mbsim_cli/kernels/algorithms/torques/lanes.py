@@ -13,10 +13,10 @@ from mbsim_cli.kernels.algebra.lanes import (
     get6,
     get9,
     get_symmetric,
-    put3,
-    put6,
-    put9,
-    rows_of,
+    row_type,
+    set3,
+    set6,
+    set9,
     sine_cosine,
 )
 from mbsim_cli.kernels.algebra.spatial import (
@@ -46,12 +46,12 @@ LANES = 16
 
 
 # Pose and motion of a link.
-BODY = rows_of(LANES, R=9, r=3, V=6, A=6)
+BODY = row_type(LANES, R=9, r=3, V=6, A=6)
 # Coordinate, its columns S, S', S'' and what its unit rates take from the subtree (see ``columns``).
-COLUMN = rows_of(LANES, z=3, torque=1, S=6, S1=6, S2=6, H=6, U=6, W=6, B=3, K=3)
+COLUMN = row_type(LANES, z=3, torque=1, S=6, S1=6, S2=6, H=6, U=6, W=6, B=3, K=3)
 # Sums over subtrees: first and second moments, force, rate matrix (9 + 3), load matrix (9 + 3).
-SUM = rows_of(LANES, h=3, J=6, F=6, P=9, p=3)
-LOAD = rows_of(LANES, D=9, f=3)
+SUM = row_type(LANES, h=3, J=6, F=6, P=9, p=3)
+LOAD = row_type(LANES, D=9, f=3)
 
 
 @kernel
@@ -79,14 +79,14 @@ def start_ground(links, body_out):
     zero = scale3(0.0, (links.gravity[0], links.gravity[1], links.gravity[2]))
     up = scale3(-1.0, (links.gravity[0], links.gravity[1], links.gravity[2]))
     for l in range(LANES):
-        put9(ground["R"], l, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
-        put3(ground["r"], l, zero)
-        put6(ground["V"], l, (zero, zero))
-        put6(ground["A"], l, (zero, up))
+        set9(ground["R"], l, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+        set3(ground["r"], l, zero)
+        set6(ground["V"], l, (zero, zero))
+        set6(ground["A"], l, (zero, up))
 
 
 @kernel
-def move(links, i, parent, own, c):
+def move_link(links, i, parent, own, c):
     """Pose and motion of link i, and its column c, from those of its parent."""
     g, x = links.frame[i], links.arm[i]
     frame = (g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8])
@@ -106,9 +106,9 @@ def _turn_link(frame, arm, parent, own, c):
         R = matmul9(R, frame)
         axis = (R[2], R[5], R[8])
         s, co = sine_cosine(c["z"][0, l])
-        put9(own["R"], l, _turn(R, s, co))
-        put3(own["r"], l, point)
-        put6(c["S"], l, (axis, cross3(point, axis)))
+        set9(own["R"], l, _turn(R, s, co))
+        set3(own["r"], l, point)
+        set6(c["S"], l, (axis, cross3(point, axis)))
 
 
 @kernel
@@ -118,9 +118,9 @@ def _slide_link(frame, arm, travel, parent, own, c):
         point = add3(get3(parent["r"], l), rotate(R, arm))
         R = matmul9(R, frame)
         axis = (R[2], R[5], R[8])
-        put9(own["R"], l, R)
-        put3(own["r"], l, axpy3(travel * c["z"][0, l], axis, point))
-        put6(c["S"], l, (scale3(0.0, axis), axis))
+        set9(own["R"], l, R)
+        set3(own["r"], l, axpy3(travel * c["z"][0, l], axis, point))
+        set6(c["S"], l, (scale3(0.0, axis), axis))
 
 
 @kernel
@@ -139,10 +139,10 @@ def _carry(parent, own, c):
     for l in range(LANES):
         V, A, S = get6(parent["V"], l), get6(parent["A"], l), get6(c["S"], l)
         S1 = cross_motion(V, S)
-        put6(c["S1"], l, S1)
-        put6(c["S2"], l, add6(cross_motion(A, S), cross_motion(V, S1)))
-        put6(own["V"], l, axpy6(c["z"][1, l], S, V))
-        put6(own["A"], l, axpy6(c["z"][2, l], S, axpy6(c["z"][1, l], S1, A)))
+        set6(c["S1"], l, S1)
+        set6(c["S2"], l, add6(cross_motion(A, S), cross_motion(V, S1)))
+        set6(own["V"], l, axpy6(c["z"][1, l], S, V))
+        set6(own["A"], l, axpy6(c["z"][2, l], S, axpy6(c["z"][1, l], S1, A)))
 
 
 @kernel
@@ -165,12 +165,12 @@ def weigh(links, i, own, total_out):
             about_center[3] + m * steiner[3], about_center[4] + m * steiner[4], about_center[5] + m * steiner[5],
         )  # fmt: skip
         momentum = inertia_apply((m, h, J), V)
-        put3(total_out["h"], l, h)
-        for k in range(6):
-            total_out["J"][k, l] = J[k]
-        put6(total_out["F"], l, add6(inertia_apply((m, h, J), A), cross_force(V, momentum)))
-        put9(total_out["P"], l, _rate_moments(h, J, V))
-        put3(total_out["p"], l, scale3(2.0, momentum[1]))
+        set3(total_out["h"], l, h)
+        for j in range(6):
+            total_out["J"][j, l] = J[j]
+        set6(total_out["F"], l, add6(inertia_apply((m, h, J), A), cross_force(V, momentum)))
+        set9(total_out["P"], l, _rate_moments(h, J, V))
+        set3(total_out["p"], l, scale3(2.0, momentum[1]))
 
 
 @kernel
@@ -185,7 +185,7 @@ def _rate_moments(h, J, V):
 
 
 @kernel
-def load(loads, k, wrench, first, own, total, load_total):
+def load_link(loads, k, wrench, first, own, total, load_total):
     """Take load k, wrench (N, nl, 3) in its own axes, from the force of its link; fill its load matrix."""
     last = wrench.shape[0] - 1
     place = (loads.point[k, 0], loads.point[k, 1], loads.point[k, 2])
@@ -221,8 +221,8 @@ def load(loads, k, wrench, first, own, total, load_total):
 def clear_load(load_out):
     """Empty load matrix."""
     for l in range(LANES):
-        put9(load_out["D"], l, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-        put3(load_out["f"], l, (0.0, 0.0, 0.0))
+        set9(load_out["D"], l, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+        set3(load_out["f"], l, (0.0, 0.0, 0.0))
 
 
 @kernel
@@ -230,23 +230,23 @@ def to_parent(action, own, parent):
     """Form the parent's sum; about one origin sums need no shifts."""
     if action == ADD:
         for l in range(LANES):
-            put3(parent["h"], l, add3(get3(parent["h"], l), get3(own["h"], l)))
-            for k in range(6):
-                parent["J"][k, l] += own["J"][k, l]
-            for k in range(6):
-                parent["F"][k, l] += own["F"][k, l]
-            for k in range(9):
-                parent["P"][k, l] += own["P"][k, l]
-            for k in range(3):
-                parent["p"][k, l] += own["p"][k, l]
+            set3(parent["h"], l, add3(get3(parent["h"], l), get3(own["h"], l)))
+            for j in range(6):
+                parent["J"][j, l] += own["J"][j, l]
+            for j in range(6):
+                parent["F"][j, l] += own["F"][j, l]
+            for j in range(9):
+                parent["P"][j, l] += own["P"][j, l]
+            for j in range(3):
+                parent["p"][j, l] += own["p"][j, l]
     elif action == COPY:
         for l in range(LANES):
-            put3(parent["h"], l, get3(own["h"], l))
-            for k in range(6):
-                parent["J"][k, l] = own["J"][k, l]
-            put6(parent["F"], l, get6(own["F"], l))
-            put9(parent["P"], l, get9(own["P"], l))
-            put3(parent["p"], l, get3(own["p"], l))
+            set3(parent["h"], l, get3(own["h"], l))
+            for j in range(6):
+                parent["J"][j, l] = own["J"][j, l]
+            set6(parent["F"], l, get6(own["F"], l))
+            set9(parent["P"], l, get9(own["P"], l))
+            set3(parent["p"], l, get3(own["p"], l))
 
 
 @kernel
@@ -254,18 +254,18 @@ def load_to_parent(action, own, parent):
     """Form the parent's load matrix."""
     if action == ADD:
         for l in range(LANES):
-            for k in range(9):
-                parent["D"][k, l] += own["D"][k, l]
-            for k in range(3):
-                parent["f"][k, l] += own["f"][k, l]
+            for j in range(9):
+                parent["D"][j, l] += own["D"][j, l]
+            for j in range(3):
+                parent["f"][j, l] += own["f"][j, l]
     elif action == COPY:
         for l in range(LANES):
-            put9(parent["D"], l, get9(own["D"], l))
-            put3(parent["f"], l, get3(own["f"], l))
+            set9(parent["D"], l, get9(own["D"], l))
+            set3(parent["f"], l, get3(own["f"], l))
 
 
 @kernel
-def rate_apply(P, p, w):
+def apply_rates(P, p, w):
     """(tr P w - P w, w x p): force of a matrix of 12 numbers on the angular part of a twist."""
     trace = P[0] + P[4] + P[8]
     return (sub3(scale3(trace, w), rotate(P, w)), cross3(w, p))
@@ -288,11 +288,11 @@ def columns(mass, total, column_out):
         P, p = get9(total["P"], l), get3(total["p"], l)
         F = get6(total["F"], l)
         S, S1 = get6(c["S"], l), get6(c["S1"], l)
-        put6(c["H"], l, inertia_apply(inertia, S))
-        put6(c["U"], l, add6(rate_apply(P, p, S[0]), inertia_apply(inertia, scale6(2.0, S1))))
-        W = add6(inertia_apply(inertia, get6(c["S2"], l)), rate_apply(P, p, S1[0]))
-        put6(c["W"], l, add6(W, cross_force(S, F)))
-        put3(c["B"], l, rate_apply_transposed(P, p, S))
+        set6(c["H"], l, inertia_apply(inertia, S))
+        set6(c["U"], l, add6(apply_rates(P, p, S[0]), inertia_apply(inertia, scale6(2.0, S1))))
+        W = add6(inertia_apply(inertia, get6(c["S2"], l)), apply_rates(P, p, S1[0]))
+        set6(c["W"], l, add6(W, cross_force(S, F)))
+        set3(c["B"], l, rate_apply_transposed(P, p, S))
         c["torque"][0, l] = dot6(S, F)
 
 
@@ -303,8 +303,8 @@ def load_columns(load_total, column_out):
     for l in range(LANES):
         D, f = get9(load_total["D"], l), get3(load_total["f"], l)
         S = get6(c["S"], l)
-        put6(c["W"], l, add6(get6(c["W"], l), rate_apply(D, f, S[0])))
-        put3(c["K"], l, rate_apply_transposed(D, f, S))
+        set6(c["W"], l, add6(get6(c["W"], l), apply_rates(D, f, S[0])))
+        set3(c["K"], l, rate_apply_transposed(D, f, S))
 
 
 @kernel
@@ -318,11 +318,11 @@ def torque_alone(total, column_out):
 def clear_column(column_out):
     """A subtree without mass and load takes nothing."""
     for l in range(LANES):
-        for k in range(6):
-            column_out["H"][k, l] = 0.0
-            column_out["U"][k, l] = 0.0
-            column_out["W"][k, l] = 0.0
-        put3(column_out["B"], l, (0.0, 0.0, 0.0))
+        for j in range(6):
+            column_out["H"][j, l] = 0.0
+            column_out["U"][j, l] = 0.0
+            column_out["W"][j, l] = 0.0
+        set3(column_out["B"], l, (0.0, 0.0, 0.0))
         column_out["torque"][0, l] = 0.0
 
 
@@ -335,14 +335,14 @@ def sweep(system, motion, wrench, first, derivatives, work):
     gather(motion, first, links, column)
     start_ground(links, body)
     for i in range(n):
-        move(links, i, body[links.parent[i]], body[i], column[i])
+        move_link(links, i, body[links.parent[i]], body[i], column[i])
         if sums.own[i]:
             weigh(links, i, body[i], total[i])
         if load_sums.own[i]:
             clear_load(load_total[i])
     for k in range(system.loads.link.size):
         i = system.loads.link[k]
-        load(system.loads, k, wrench, first, body[i], total[i], load_total[i])
+        load_link(system.loads, k, wrench, first, body[i], total[i], load_total[i])
     for i in range(n - 1, -1, -1):
         row, load_row, p = sums.row[i], load_sums.row[i], links.parent[i]
         if row < 0:

@@ -10,10 +10,9 @@ import numpy as np
 
 from mbsim_cli.model.codes import TRANSLATIONS, TURNING, Axes, Force
 from mbsim_cli.model.coordinates import among
-from mbsim_cli.model.layout import BODY_SIZE, COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, Model
+from mbsim_cli.model.layout import BODY_SIZE, COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, STEP, Model
 
 NOTHING, COPY, ADD = 0, 1, 2
-STEP = 1e-30  # of a complex step; its square vanishes beside any value
 _AXES = np.array([np.roll(np.eye(3), axis + 1, axis=0) for axis in range(3)])  # z becomes the column's axis
 _FULL = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # entries xx yy zz xy xz yz of a symmetric matrix
 _SYMMETRIC = np.array([0, 4, 8, 1, 2, 5])  # and where they stand in one of nine
