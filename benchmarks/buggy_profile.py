@@ -81,7 +81,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             composite_inertia(model.tree, kin, comp)
             mass_matrix(model.tree, kin, comp, work.projection.T)
         elif part == 7:
-            constraint_rates(model, theta, eq.lines, t, motion, kin, eq.phi1, eq.phi2)
+            constraint_rates(model, theta, t, motion, eq.lines, kin, eq.phi1, eq.phi2)
         elif part == 8:
             vary_kinematics(model.tree, theta, directions, kin, change, tw)
         elif part == 9:
@@ -92,16 +92,16 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 11:
             vary_bodies(model.tree, theta, directions, state.z, sens.z, kin, comp, tw, columns.b)
         elif part == 12:
-            vary_constraints(model, theta, directions, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
+            vary_constraints(model, theta, directions, t, state.z, sens.z, eq.lines, kin, tw, columns.e)
         elif part == 13:
             vary_constraint_rates(
-                model, theta, directions, eq.lines, eq.line_rates, t, motion, change, kin, tw,
+                model, theta, directions, t, motion, change, eq.lines, eq.line_rates, kin, tw,
                 extra.resting.velocity.dphi, extra.resting.acceleration.dphi,
             )  # fmt: skip
         elif part == 14:
             loads = Load(work.corrections[0], state.sigma), Load(work.corrections[1], state.kappa)
             rests = extra.resting.velocity, extra.resting.acceleration
-            vary_resting(model, theta, directions, eq.lines, state.z, sens.z, kin, comp, tw, loads, rests)
+            vary_resting(model, theta, directions, state.z, sens.z, eq.lines, kin, comp, tw, loads, rests)
         elif part == 15:
             move_lines(model, theta, eq.lines, kin, eq.line_rates)
         elif part == 16:

@@ -85,7 +85,7 @@ class Pulled:
         evaluate(model, theta, TIME, False, state, self.kin, self.comp, self.eq)
         move_lines(model, theta, self.eq.lines, self.kin, self.eq.line_rates)
         motion = motion_alone(state)
-        constraint_rates(model, theta, self.eq.lines, TIME, motion, self.kin, self.eq.phi1, self.eq.phi2)
+        constraint_rates(model, theta, TIME, motion, self.eq.lines, self.kin, self.eq.phi1, self.eq.phi2)
         self.sensors = np.zeros(allocate.sensor_width(model), self.dtype)
         sense(model, theta, TIME, motion, state.lam, self.kin, self.sensors)
 

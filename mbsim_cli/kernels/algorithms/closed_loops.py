@@ -67,7 +67,7 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
     clear(state.zdd)
     clear(state.lam)
     load(model, theta, t, state, kin, loops.comp, eq)
-    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
     for c in range(z.size):
         columns.b[c, 0] = -eq.G[c]
     for r in range(state.lam.size):
@@ -102,7 +102,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     vary_bodies_of(model, theta, directions, moved, kin, change, loops.tw)
     vary_residual(model, theta, directions, t, moved, change, eq, kin, comp, loops.tw, columns.b)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, directions, eq, t, moved, change, kin, loops.tw, loops.other.dphi, columns.e)
+    vary_rates(model, theta, directions, t, moved, change, eq, kin, loops.tw, loops.other.dphi, columns.e)
     solve_constrained(loops.factor, SOLVED, columns)
     scaled(-1.0, columns.x, sens.zdd)
     scaled(-1.0, columns.mu, sens.lam)
@@ -280,10 +280,10 @@ def _vary_position(model, theta, t, directions, loops, state, sens):
         vary_bodies_of(
             model, theta, directions, Motion(state.z, still, still), kin, Motion(sens.z, nothing, nothing), loops.tw
         )  # fmt: skip
-        vary_equations(model, theta, directions, eq.lines, t, state.z, sens.z, kin, loops.tw, columns.e)
+        vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, loops.tw, columns.e)
         load, rests = Load(loops.x, loops.mu), (loops.rest, loops.other)
         vary_at_rest(
-            model, theta, directions, eq.lines, state.z, sens.z, kin, loops.comp, loops.tw, (load, load), rests
+            model, theta, directions, state.z, sens.z, eq.lines, kin, loops.comp, loops.tw, (load, load), rests
         )
         _add_mass_times_change(loops, sens.z)
         solve_constrained(loops.factor, SOLVED, columns)
@@ -327,7 +327,7 @@ def _vary_velocity(model, theta, t, directions, loops, state, sens):
         model, theta, directions, Motion(state.z, state.zd, still), kin, Motion(sens.z, sens.zd, nothing), loops.tw
     )  # fmt: skip
     load, rests = Load(loops.y, loops.nu), (loops.rest, loops.other)
-    vary_at_rest(model, theta, directions, eq.lines, state.z, sens.z, kin, loops.comp, loops.tw, (load, load), rests)
+    vary_at_rest(model, theta, directions, state.z, sens.z, eq.lines, kin, loops.comp, loops.tw, (load, load), rests)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     moved, d_moved = loops.state, loops.d_state
     copy_to(state.z, moved.z)
@@ -335,7 +335,7 @@ def _vary_velocity(model, theta, t, directions, loops, state, sens):
     clear(moved.zdd)
     copy_to(sens.z, d_moved.z)
     copy_to(sens.zd, d_moved.zd)
-    vary_rates(model, theta, directions, eq, t, moved, d_moved, kin, loops.tw, columns.e, loops.other.dphi)
+    vary_rates(model, theta, directions, t, moved, d_moved, eq, kin, loops.tw, columns.e, loops.other.dphi)
     copy_to(loops.rest.dG, columns.b)
     solve_constrained(loops.factor, SOLVED, columns)
     add_scaled(-1.0, columns.x, sens.zd)

@@ -67,7 +67,7 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
             find_loads(model, theta, state.z, kin)
             if not factor_penalised(control.projection_ratio, factor):
                 return Status.SINGULAR.value, row
-            rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+            rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
             copy_to(eq.G, work.column.b)
             copy_to(eq.phi2, work.column.e)
             if not take_solution(model, False, kin, factor, work.column, as_column(state.zdd), as_column(state.lam)):
@@ -172,7 +172,7 @@ def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra
     vary_bodies_of(model, theta, directions, state, kin, sens, extra.twists)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, extra.twists, columns.b)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, directions, eq, t, state, sens, kin, extra.twists, resting.velocity.dphi, columns.e)
+    vary_rates(model, theta, directions, t, state, sens, eq, kin, extra.twists, resting.velocity.dphi, columns.e)
     clear(sens.lam)
     find_loads(model, theta, state.z, kin)
     take_solution(model, False, kin, factor, columns, sens.zdd, sens.lam)

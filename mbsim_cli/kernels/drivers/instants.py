@@ -47,7 +47,7 @@ class Linearisation(NamedTuple):
 def linearise(model, theta, beta, gamma, at_center, directions, state, sens, kin, comp, eq, tw, out, t):
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
-    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
     tangent(model, theta, t, beta, gamma, state, eq, kin, comp, out.T)
     _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
     _vary_measures(model, theta, directions, state, sens, kin, tw, out)
@@ -62,7 +62,7 @@ def close_loops(model, theta, at_center, directions, state, sens, kin, eq, tw, o
     place(model, theta, state.z, at_center, kin)
     move(model, theta, state, kin)
     constrain(model, theta, t, state.z, kin, eq)
-    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
     _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
     _vary_measures(model, theta, directions, state, sens, kin, tw, out)
 
@@ -71,9 +71,9 @@ def close_loops(model, theta, at_center, directions, state, sens, kin, eq, tw, o
 def _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out):
     """Variations of the bodies' motion, and of Phi, Phi', Phi''."""
     vary_bodies_of(model, theta, directions, state, kin, sens, tw)
-    vary_equations(model, theta, directions, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
+    vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, tw, out.dphi[0])
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
+    vary_rates(model, theta, directions, t, state, sens, eq, kin, tw, out.dphi[1], out.dphi[2])
 
 
 @inlined
@@ -94,7 +94,7 @@ def _vary_measures(model, theta, directions, state, sens, kin, tw, out):
 def stand(model, theta, at_center, directions, state, sens, kin, comp, eq, tw, out, t):
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
-    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
     mass(model, theta, kin, comp, out.M)
     move_columns(model, theta, state, kin)
     _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
@@ -116,7 +116,7 @@ def measure_drift(model, theta, kin, eq, state, record):
         place(model, theta, state.z, False, kin)
         constrain(model, theta, t, state.z, kin, eq)
         move_bodies(model, theta, state, kin)
-        rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+        rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
         record.drift[row, 0] = largest_part(eq.phi)
         record.drift[row, 1] = largest_part(eq.phi1)
         record.drift[row, 2] = largest_part(eq.phi2)

@@ -96,16 +96,13 @@ def form_probe(model, scheme, case):
         course[STAGE_OF] = 1.0 if status == MAKE_STEP else 0.0
     if status != MAKE_STEP:
         return status
-    tableau, state, sens, work = scheme.tableau, case.state, case.sens, case.work
+    tableau, work = scheme.tableau, case.work
     stage, h = int(course[STAGE_OF]), course[LENGTH]
     at = work.clock[TIME] + tableau.c[stage] * h
     if stage == tableau.b.size:
-        end_step(
-            model, case.theta, at, h, tableau.b, case.directions, case.dyn.open_tree, state, sens, work.carry,
-            work.stages, work.probe, work.d_probe, work.owed,
-        )  # fmt: skip
+        end_step(model, at, h, tableau.b, case)
     else:
-        form_stage(h, tableau.a[stage], stage, state, sens, work.carry, work.stages, work.probe, work.d_probe)
+        form_stage(h, tableau.a[stage, :stage], case)
     course[AT] = at
     return EVALUATE
 

@@ -115,10 +115,7 @@ def _try_step(model, scheme, case):
         found = _stages(model, t, h, tableau, control.newton, case)
         course[AT], course[REGULAR] = at, 1.0 if found != Status.SINGULAR else 0.0
         if found == Status.OK:
-            end_step(
-                model, case.theta, at, h, tableau.a[tableau.c.size - 1], case.directions, case.dyn.open_tree, state,
-                sens, work.carry, work.stages, work.probe, work.d_probe, work.owed,
-            )  # fmt: skip
+            end_step(model, at, h, tableau.a[tableau.c.size - 1], case)
             error = 0.0
             if adaptive:
                 error = error_norm(control.error, h, tableau.error, state, work.probe, sens, work.d_probe, work.stages)
@@ -173,7 +170,7 @@ def _stages(model, t, h, tableau, newton, case):
     copy_to(state.lam, probe.lam)  # the first guess of multipliers
     for i in range(1, tableau.c.size):
         at, g = t + tableau.c[i] * h, h * tableau.a[i, i]
-        form_stage(h, tableau.a[i], i, state, sens, work.carry, stages, probe, d_probe)
+        form_stage(h, tableau.a[i, :i], case)
         start_stage(model, theta, at, g, tableau.ahead[i], i, tree, stages.zdd, probe)
         status = solve_stage(model, theta, at, g, newton, tree, probe, work.equations, work.counters)
         if varies and status == Status.OK:

@@ -301,7 +301,7 @@ def project(model, theta, t, control, state, work):
     speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
     _project_rate(eq.phi1, state.zd, state.sigma, factor, columns, work.corrections[0])
     move_bodies(model, theta, state, kin)
-    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
     _project_rate(eq.phi2, state.zdd, state.kappa, factor, columns, work.corrections[1])
     for r in range(state.lam.size):
         eq.phi2[r] = -columns.residual[r, 0]

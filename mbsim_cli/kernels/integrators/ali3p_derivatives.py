@@ -83,7 +83,7 @@ def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
     if not factor_tangent(control.ratio, eq, factor):
         return Status.SINGULAR, 1.0
     vary_bodies_of(model, theta, directions, state, kin, sens, tw)
-    vary_equations(model, theta, directions, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
+    vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, tw, columns.e)
     scale(4.0 / (h * h), columns.e)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
     error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
@@ -110,9 +110,9 @@ def vary_projections(model, theta, t, control, directions, state, sens, work, ex
     x = work.corrections if control.mass_projection else extra.still
     vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     loads, rests = (Load(x[0], state.sigma), Load(x[1], state.kappa)), (resting.velocity, resting.acceleration)
-    vary_at_rest(model, theta, directions, eq.lines, state.z, sens.z, kin, comp, tw, loads, rests)
+    vary_at_rest(model, theta, directions, state.z, sens.z, eq.lines, kin, comp, tw, loads, rests)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, resting.velocity.dphi, resting.acceleration.dphi)
+    vary_rates(model, theta, directions, t, state, sens, eq, kin, tw, resting.velocity.dphi, resting.acceleration.dphi)
     ratio, tolerance = control.projection_ratio, control.gradient_tolerance
     error = solve_change(factor, ratio, tolerance, sens.zd, columns.velocity)
     add_scaled(-1.0, columns.velocity.x, sens.zd)

@@ -239,7 +239,7 @@ def _evaluate_loops(model, theta, t, state, loops, counters):
     eq = loops.eq
     loops.found[0] = UNKNOWN
     evaluate(model, theta, t, False, state, loops.kin, loops.comp, eq)
-    rates(model, theta, eq.lines, t, state, loops.kin, eq.phi1, eq.phi2)
+    rates(model, theta, t, state, eq.lines, loops.kin, eq.phi1, eq.phi2)
     counters[EVALUATIONS] += 1
     return np.isfinite(sum_of(as_column(eq.G)) + sum_of(as_column(eq.phi2)))
 
@@ -305,7 +305,7 @@ def vary_loop_stage(model, theta, t, g, directions, tree, state, sens, eq, count
     vary_residual(model, theta, directions, t, state, sens, at, kin, tree.comp, tw, columns.b)
     move_lines(model, theta, at.lines, kin, at.line_rates)
     for _ in range(MOST):
-        vary_rates(model, theta, directions, at, t, state, sens, kin, tw, other.dphi, columns.e)
+        vary_rates(model, theta, directions, t, state, sens, at, kin, tw, other.dphi, columns.e)
         solve_constrained(tree.factor, SOLVED, columns)
         add_scaled(-1.0, columns.x, sens.zdd)
         add_scaled(-g, columns.x, sens.zd)

@@ -179,21 +179,26 @@ def copy_state(state, sens, state_out, sens_out):
 
 
 @merged
-def form_stage(h, weights, count, state, sens, carry, stages, state_out, sens_out):
-    """Motion at a stage: the state, and h times the sum of weights times the rates of ``count`` stages before it."""
-    combine(h, weights, count, state.z, carry.z, stages.zd, state_out.z)
-    combine(h, weights, count, state.zd, carry.zd, stages.zdd, state_out.zd)
+def form_stage(h, weights, case):
+    """Motion at a stage, in the probe: the state, and h times the sum of weights times the rates of the first stages.
+
+    ``case`` is a ``drivers.course.Case``.
+    """
+    state, sens, work = case.state, case.sens, case.work
+    carry, stages, probe, d_probe = work.carry, work.stages, work.probe, work.d_probe
+    combine(h, weights, state.z, carry.z, stages.zd, probe.z)
+    combine(h, weights, state.zd, carry.zd, stages.zdd, probe.zd)
     if varies(sens):
-        vary_combined(h, weights, count, sens.z, stages.dzd, sens_out.z)
-        vary_combined(h, weights, count, sens.zd, stages.dzdd, sens_out.zd)
+        vary_combined(h, weights, sens.z, stages.dzd, d_probe.z)
+        vary_combined(h, weights, sens.zd, stages.dzdd, d_probe.zd)
 
 
 @kernel
-def combine(h, weights, count, start, owed, rates, out):
-    """start + h sum of weights[j] rates[j], j < count."""
+def combine(h, weights, start, owed, rates, out):
+    """start + h sum of weights[j] rates[j]."""
     for c in range(out.size):
         out[c] = owed[c]
-    for j in range(count):
+    for j in range(weights.size):
         weight = h * weights[j]
         if weight != 0.0:
             for c in range(out.size):
@@ -203,12 +208,12 @@ def combine(h, weights, count, start, owed, rates, out):
 
 
 @kernel
-def vary_combined(h, weights, count, start, rates, out):
+def vary_combined(h, weights, start, rates, out):
     """Variation (n, p) of ``combine``."""
     for c in range(out.shape[0]):
         for k in range(out.shape[1]):
             out[c, k] = start[c, k]
-    for j in range(count):
+    for j in range(weights.size):
         weight = h * weights[j]
         if weight != 0.0:
             for c in range(out.shape[0]):
@@ -217,16 +222,18 @@ def vary_combined(h, weights, count, start, rates, out):
 
 
 @merged
-def end_step(model, theta, t, h, weights, directions, tree, state, sens, carry, stages, state_out, sens_out, owed_out):
-    """Motion at the end of a step, at t and on the manifold, and what its sums still owe."""
-    _sum(h, weights, state.z, carry.z, stages.zd, state_out.z, owed_out.z)
-    _sum(h, weights, state.zd, carry.zd, stages.zdd, state_out.zd, owed_out.zd)
+def end_step(model, t, h, weights, case):
+    """Motion at the end of a step, at t and on the manifold, in the probe; and what its sums still owe."""
+    state, sens, work, tree = case.state, case.sens, case.work, case.dyn.open_tree
+    carry, stages, probe, d_probe, owed = work.carry, work.stages, work.probe, work.d_probe, work.owed
+    _sum(h, weights, state.z, carry.z, stages.zd, probe.z, owed.z)
+    _sum(h, weights, state.zd, carry.zd, stages.zdd, probe.zd, owed.zd)
     if varies(sens):
-        vary_combined(h, weights, weights.size, sens.z, stages.dzd, sens_out.z)
-        vary_combined(h, weights, weights.size, sens.zd, stages.dzdd, sens_out.zd)
-    put_on_manifold(model, theta, t, directions, tree, state_out, sens_out)
-    _owe_nothing(tree, owed_out.z)
-    _owe_nothing(tree, owed_out.zd)
+        vary_combined(h, weights, sens.z, stages.dzd, d_probe.z)
+        vary_combined(h, weights, sens.zd, stages.dzdd, d_probe.zd)
+    put_on_manifold(model, case.theta, t, case.directions, tree, probe, d_probe)
+    _owe_nothing(tree, owed.z)
+    _owe_nothing(tree, owed.zd)
 
 
 @kernel

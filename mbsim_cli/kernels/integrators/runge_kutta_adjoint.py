@@ -132,8 +132,8 @@ def stand_on_manifold(model, theta, t, on_manifold, tree, raw, state):
 @kernel
 def combine_taken(taken, weights, work):
     """What a step begins with, and h times the sum of weights times the rates of its first stages, in ``work.raw``."""
-    combine(taken.h, weights, weights.size, taken.z, work.owed, taken.zd, work.raw.z)
-    combine(taken.h, weights, weights.size, taken.zd[0], work.owed, taken.zdd, work.raw.zd)
+    combine(taken.h, weights, taken.z, work.owed, taken.zd, work.raw.z)
+    combine(taken.h, weights, taken.zd[0], work.owed, taken.zdd, work.raw.zd)
 
 
 @kernel

@@ -60,7 +60,7 @@ def look(at, theta, state, factors=None):
         mine[:] = wanted
     theta, kin, comp, eq, T = theta.astype(dtype), work.kin, work.comp, work.eq, work.tangent.T
     evaluate(at.model, theta, TIME, False, there, kin, comp, eq)
-    rates(at.model, theta, eq.lines, TIME, there, kin, eq.phi1, eq.phi2)
+    rates(at.model, theta, TIME, there, eq.lines, kin, eq.phi1, eq.phi2)
     M = np.zeros_like(T)
     mass(at.model, theta, kin, comp, M)
     if factors:
@@ -98,8 +98,8 @@ def test_tangent_mass_and_jacobian_are_derivatives(beams):
 def test_variations_and_their_pull_backs(beams):
     at = instant(beams)
     dG, dphi = np.zeros_like(at.sens.z), np.zeros((3, *at.sens.lam.shape))
-    vary_equations(at.model, at.theta, at.varied, at.eq.lines, TIME, at.state.z, at.sens.z, at.kin, at.twists, dphi[0])
-    vary_rates(at.model, at.theta, at.varied, at.eq, TIME, at.state, at.sens, at.kin, at.twists, dphi[1], dphi[2])
+    vary_equations(at.model, at.theta, at.varied, TIME, at.state.z, at.sens.z, at.eq.lines, at.kin, at.twists, dphi[0])
+    vary_rates(at.model, at.theta, at.varied, TIME, at.state, at.sens, at.eq, at.kin, at.twists, dphi[1], dphi[2])
     vary_residual(at.model, at.theta, at.varied, TIME, at.state, at.sens, at.eq, at.kin, at.comp, at.twists, dG)
     for k in (0, 6, 7):
         changes = {name: 1j * STEP * getattr(at.sens, name)[:, k] for name in ("z", "zd", "zdd")}

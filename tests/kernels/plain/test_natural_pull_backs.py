@@ -142,7 +142,7 @@ class Natural:
 
 def residual_agrees(at):
     nu, dG, d_phi = at.random(at.state.lam.size), np.zeros_like(at.sens.z), np.zeros_like(at.sens.lam)
-    vary_equations(at.model, at.theta, at.varied, at.eq.lines, TIME, at.state.z, at.sens.z, at.kin, at.twists, d_phi)
+    vary_equations(at.model, at.theta, at.varied, TIME, at.state.z, at.sens.z, at.eq.lines, at.kin, at.twists, d_phi)
     vary_residual(
         at.model, at.theta, at.varied, TIME, at.state, at.sens, at.eq, at.kin, at.comp, at.twists, dG
     )  # fmt: skip
@@ -158,7 +158,7 @@ def resting_agrees(at):
     x, multiplier = (at.rng.normal(size=k).astype(at.dtype) for k in (n, m))
     systems, load = [resting(len(at.kin.R) - 1, n, m, p, at.dtype) for _ in range(2)], Load(x, multiplier)
     vary_at_rest(
-        at.model, at.theta, at.varied, at.eq.lines, at.state.z, at.sens.z, at.kin, at.comp,
+        at.model, at.theta, at.varied, at.state.z, at.sens.z, at.eq.lines, at.kin, at.comp,
         at.twists, (load, load), systems,
     )  # fmt: skip
     state = LoadedMotion(at.state.z, np.zeros_like(x), x, multiplier)
@@ -169,7 +169,7 @@ def resting_agrees(at):
 def rates_agree(at):
     nu1, nu2 = at.random(at.state.lam.size), at.random(at.state.lam.size)
     first, second = np.zeros_like(at.sens.lam), np.zeros_like(at.sens.lam)
-    vary_rates(at.model, at.theta, at.varied, at.eq, TIME, at.state, at.sens, at.kin, at.twists, first, second)
+    vary_rates(at.model, at.theta, at.varied, TIME, at.state, at.sens, at.eq, at.kin, at.twists, first, second)
     pull_rates(
         at.model, at.theta, TIME, at.state, at.eq, at.kin, at.comp, at.virtual, at.padded(nu1), at.padded(nu2), at.adj
     )  # fmt: skip

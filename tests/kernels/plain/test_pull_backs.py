@@ -63,7 +63,7 @@ def constraints_agree(at):
     nu, multiplier = at.random(len(state.lam)), at.rng.normal(size=len(state.lam)).astype(at.dtype)
     dG, d_phi = np.zeros_like(at.sens.z), np.zeros_like(at.sens.lam)
     clear_forces(tw, dG)
-    vary_constraints(model, theta, at.varied, lines, TIME, state.z, at.sens.z, at.kin, tw, d_phi)
+    vary_constraints(model, theta, at.varied, TIME, state.z, at.sens.z, lines, at.kin, tw, d_phi)
     vary_constraint_forces(model, theta, at.varied, lines, multiplier, state.z, at.sens.z, at.kin, tw, dG)
     pull_constraints(
         model, theta, TIME, state.z, at.kin, lines, multiplier, at.virtual, at.padded(nu), at.adj
@@ -78,7 +78,7 @@ def rates_agree(at):
     first, second = np.zeros_like(at.sens.lam), np.zeros_like(at.sens.lam)
     motion, lines = motion_alone(state), (at.eq.lines, at.eq.line_rates)
     vary_constraint_rates(
-        model, theta, at.varied, *lines, TIME, motion, motion_alone(at.sens), at.kin, at.twists, first, second
+        model, theta, at.varied, TIME, motion, motion_alone(at.sens), *lines, at.kin, at.twists, first, second
     )
     pull_constraint_rates(model, theta, TIME, motion, at.kin, *lines, at.padded(nu1), at.padded(nu2), at.adj)
     at.take(nu1.T @ first + nu2.T @ second)
@@ -123,7 +123,7 @@ def test_residual(build, imaginary):
     lines = at.eq.lines
     dG, d_phi, nu = np.zeros_like(sens.z), np.zeros_like(sens.lam), at.random(len(state.lam))
     clear_forces(tw, dG)
-    vary_constraints(model, theta, at.varied, lines, TIME, state.z, sens.z, at.kin, tw, d_phi)
+    vary_constraints(model, theta, at.varied, TIME, state.z, sens.z, lines, at.kin, tw, d_phi)
     vary_constraint_forces(model, theta, at.varied, lines, state.lam, state.z, sens.z, at.kin, tw, dG)
     vary_element_forces(model, theta, at.varied, TIME, motion_alone(state), motion_alone(sens), at.kin, tw, dG)
     vary_bodies(model.tree, theta, at.varied, state.z, sens.z, at.kin, at.comp, tw, dG)
@@ -141,7 +141,7 @@ def test_systems_at_rest(build, imaginary):
     p, still, load = sens.z.shape[1], Motion(state.z, np.zeros_like(state.z), x), Load(x, multiplier)
     systems = [resting(len(at.kin.R) - 1, len(x), len(multiplier), p, at.dtype) for _ in range(2)]
     vary_resting(
-        model, theta, at.varied, at.eq.lines, state.z, sens.z, at.kin, at.comp, at.twists,
+        model, theta, at.varied, state.z, sens.z, at.eq.lines, at.kin, at.comp, at.twists,
         (load, load), systems,
     )  # fmt: skip
     at.kin.A[-1] = 0.0

@@ -60,7 +60,7 @@ from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
 
 @kernel
-def vary_constraints(model, theta, directions, lines, t, z, dz, kin, tw, out):
+def vary_constraints(model, theta, directions, t, z, dz, lines, kin, tw, out):
     """Variation of Phi, out (m, p): N . L; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
     dtheta, touch = directions.dtheta, directions.touch
     measures, rows = model.measures, model.constraints.measure
@@ -150,7 +150,7 @@ def vary_multiplier_force(measures, m, theta, dtheta, z, dz, multiplier, dG_out)
 
 
 @kernel
-def vary_constraint_rates(model, theta, directions, lines, rates, t, motion, change, kin, tw, first_out, second_out):
+def vary_constraint_rates(model, theta, directions, t, motion, change, lines, rates, kin, tw, first_out, second_out):
     """Variations of Phi' and Phi'' (m, p); needs ``vary_kinematics``, the lines (m, LINE_SIZE) and ``move_lines``.
 
     Of bodies and coordinates they are derivatives of N . L: N' . L + N . L' and N'' . L + 2 N' . L' + N . L''.

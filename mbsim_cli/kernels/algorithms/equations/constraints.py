@@ -327,7 +327,7 @@ def constraint_speeds(model, theta, t, J, sparsity, zd, phi1_out):
 
 
 @kernel
-def constraint_rates(model, theta, lines, t, motion, kin, phi1_out, phi2_out):
+def constraint_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out):
     """Phi' and Phi'' (m,) of the motion in ``kin``."""
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]

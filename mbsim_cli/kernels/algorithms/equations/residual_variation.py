@@ -309,12 +309,12 @@ def resting(nb, n, m, p, dtype=np.float64):
 
 
 @merged
-def vary_resting(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests):
+def vary_resting(model, theta, directions, z, dz, lines, kin, comp, tw, loads, rests):
     """Fill dG of both systems, ``rests`` under ``loads``; needs ``vary_kinematics`` and the lines (m, LINE_SIZE)."""
     load, other_load = loads
     rest, other = rests
     resting_outwards(model.tree, theta, directions, z, dz, kin, load.x, other_load.x, rest, other)
-    resting_constraint_forces(model, theta, directions, lines, z, dz, kin, tw, loads, rests)
+    resting_constraint_forces(model, theta, directions, z, dz, lines, kin, tw, loads, rests)
     _resting_elastic(model, theta, directions, z, dz, kin, comp, load.x, rest)
     _resting_elastic(model, theta, directions, z, dz, kin, comp, other_load.x, other)
     resting_inwards(model.tree, theta, directions, z, dz, kin, rest, other)
@@ -385,7 +385,7 @@ def _euler_own(tree, theta, z, x, dz, kin, i, c, k, turn):
 
 
 @kernel
-def resting_constraint_forces(model, theta, directions, lines, z, dz, kin, tw, loads, rests):
+def resting_constraint_forces(model, theta, directions, z, dz, lines, kin, tw, loads, rests):
     """Add the forces of the constraints; rows between the same bodies are taken together."""
     measures, rows, dtheta = model.measures, model.constraints.measure, directions.dtheta
     multiplier, others = loads[0].multiplier, loads[1].multiplier

@@ -338,10 +338,10 @@ def _add_row(tree, theta, kin, body, sign, L, r, jacobian_out):
 
 
 @kernel
-def natural_rates(model, theta, lines, t, motion, kin, phi1_out, phi2_out):
+def natural_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out):
     """Phi' and Phi'' (m,) of the motion in ``kin``."""
     tree = model.tree
-    constraint_rates(model, theta, lines, t, motion, kin, phi1_out, phi2_out)
+    constraint_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out)
     for j in range(tree.defined.size):
         phi1_out[tree.defined[j]] -= motion.zd[tree.definition[j]]
         phi2_out[tree.defined[j]] -= motion.zdd[tree.definition[j]]

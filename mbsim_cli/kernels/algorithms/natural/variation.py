@@ -192,11 +192,11 @@ def shape_of(dtheta, o, k):
 
 
 @kernel
-def vary_natural_constraints(model, theta, directions, lines, t, z, dz, kin, tw, out):
+def vary_natural_constraints(model, theta, directions, t, z, dz, lines, kin, tw, out):
     """Variation of Phi, out (m, p); needs ``vary_natural``."""
     dtheta, touch = directions.dtheta, directions.touch
     tree = model.tree
-    vary_constraints(model, theta, directions, lines, t, z, dz, kin, tw, out)
+    vary_constraints(model, theta, directions, t, z, dz, lines, kin, tw, out)
     _define(tree, dz, out)
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
@@ -221,11 +221,11 @@ def _define(tree, dz, out):
 
 
 @kernel
-def vary_natural_rates(model, theta, directions, lines, rates, t, motion, change, kin, tw, first_out, second_out):
+def vary_natural_rates(model, theta, directions, t, motion, change, lines, rates, kin, tw, first_out, second_out):
     """Variations of Phi' and Phi'' (m, p); needs ``vary_natural`` and ``move_lines``."""
     dtheta, touch = directions.dtheta, directions.touch
     tree = model.tree
-    vary_constraint_rates(model, theta, directions, lines, rates, t, motion, change, kin, tw, first_out, second_out)
+    vary_constraint_rates(model, theta, directions, t, motion, change, lines, rates, kin, tw, first_out, second_out)
     _define(tree, change.zd, first_out)
     _define(tree, change.zdd, second_out)
     for j in range(tree.rigid.size):

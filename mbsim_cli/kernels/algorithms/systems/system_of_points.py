@@ -133,8 +133,8 @@ def mass(model, theta, kin, comp, M_out):
     add_natural_elastic_mass(model.tree, theta, kin, comp, M_out)
 
 
-def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
-    natural_rates(model, theta, lines, t, motion_alone(state), kin, phi1_out, phi2_out)
+def rates(model, theta, t, state, lines, kin, phi1_out, phi2_out):
+    natural_rates(model, theta, t, motion_alone(state), lines, kin, phi1_out, phi2_out)
     move_welds(model.tree, theta, motion_alone(state), phi1_out, phi2_out)
 
 
@@ -142,8 +142,8 @@ def vary_bodies_of(model, theta, directions, state, kin, sens, tw):
     vary_natural(model.tree, theta, directions, motion_alone(state), kin, motion_alone(sens), tw)
 
 
-def vary_equations(model, theta, directions, lines, t, z, dz, kin, tw, out):
-    vary_natural_constraints(model, theta, directions, lines, t, z, dz, kin, tw, out)
+def vary_equations(model, theta, directions, t, z, dz, lines, kin, tw, out):
+    vary_natural_constraints(model, theta, directions, t, z, dz, lines, kin, tw, out)
     vary_welds(model.tree, theta, directions.dtheta, z, dz, out)
 
 
@@ -155,13 +155,13 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
     vary_natural_inertia(model.tree, theta, directions, sens.zdd, dG_out)
 
 
-def vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests):
-    _vary_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads[0], rests[0].dG)
-    _vary_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads[1], rests[1].dG)
+def vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, rests):
+    _vary_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads[0], rests[0].dG)
+    _vary_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads[1], rests[1].dG)
 
 
 @inlined
-def _vary_rest(model, theta, directions, lines, z, dz, kin, comp, tw, load, dG_out):
+def _vary_rest(model, theta, directions, z, dz, lines, kin, comp, tw, load, dG_out):
     clear_forces(tw, dG_out)
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, z, load.multiplier, lines, kin, comp.held, comp.Q)
@@ -171,9 +171,9 @@ def _vary_rest(model, theta, directions, lines, z, dz, kin, comp, tw, load, dG_o
     vary_natural_work(model, theta, directions, load.multiplier, load.x, comp.held, kin, tw, dG_out)
 
 
-def vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, first_out, second_out):
+def vary_rates(model, theta, directions, t, state, sens, eq, kin, tw, first_out, second_out):
     vary_natural_rates(
-        model, theta, directions, eq.lines, eq.line_rates, t, motion_alone(state), motion_alone(sens), kin, tw,
+        model, theta, directions, t, motion_alone(state), motion_alone(sens), eq.lines, eq.line_rates, kin, tw,
         first_out, second_out,
     )  # fmt: skip
     vary_weld_rates(model.tree, theta, directions.dtheta, state, sens, first_out, second_out)

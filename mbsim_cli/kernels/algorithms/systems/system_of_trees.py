@@ -285,9 +285,9 @@ def speeds(model, theta, t, J, sparsity, zd, phi1_out):
     constraint_speeds(model, theta, t, J, sparsity, zd, phi1_out)
 
 
-def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
+def rates(model, theta, t, state, lines, kin, phi1_out, phi2_out):
     motion = motion_of(model, state, kin)
-    constraint_rates(model, theta, lines, t, motion, kin, phi1_out, phi2_out)
+    constraint_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out)
 
 
 def read_sensors(model, theta, t, state, multiplier, kin, out):
@@ -319,9 +319,9 @@ def vary_bodies_of(model, theta, directions, state, kin, sens, tw):
     vary_kinematics(model.tree, theta, directions, kin, change, tw)
 
 
-def vary_equations(model, theta, directions, lines, t, z, dz, kin, tw, out):
+def vary_equations(model, theta, directions, t, z, dz, lines, kin, tw, out):
     motion, change = motion_of(model, of_position(z), kin), changes_of(model, of_position(dz), tw)
-    vary_constraints(model, theta, directions, lines, t, motion.z, change.z, kin, tw, out)
+    vary_constraints(model, theta, directions, t, motion.z, change.z, lines, kin, tw, out)
 
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
@@ -333,18 +333,18 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
     _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out)
 
 
-def vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests):
-    _vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests)
+def vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, rests):
+    _vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, rests)
 
 
-def _vary_rigid_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests):
-    vary_resting(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests)
+def _vary_rigid_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, rests):
+    vary_resting(model, theta, directions, z, dz, lines, kin, comp, tw, loads, rests)
     vary_armatures_alone(model, directions.dtheta, loads[0].x, rests[0].dG)
     vary_armatures_alone(model, directions.dtheta, loads[1].x, rests[1].dG)
 
 
 @with_columns(_vary_rigid_at_rest)
-def _vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, rests):
+def _vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, rests):
     """Variations of both systems, brought from columns to coordinates."""
     dtheta = directions.dtheta
     load, other_load = loads
@@ -356,7 +356,7 @@ def _vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, 
     apply_columns(tree, kin.rows, load.x, x)
     apply_columns(tree, kin.rows, other_load.x, y)
     vary_resting(
-        model, theta, directions, lines, kin.motion.z, tw.change.z, kin, comp, tw,
+        model, theta, directions, kin.motion.z, tw.change.z, lines, kin, comp, tw,
         (Load(x, load.multiplier), Load(y, other_load.multiplier)),
         (
             Resting(rest.A, rest.F, rest.N2, rest.dF, tw.dG, rest.dphi),
@@ -373,10 +373,10 @@ def _vary_at_rest(model, theta, directions, lines, z, dz, kin, comp, tw, loads, 
     add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, other_load.x, other.dG)
 
 
-def vary_rates(model, theta, directions, eq, t, state, sens, kin, tw, first_out, second_out):
+def vary_rates(model, theta, directions, t, state, sens, eq, kin, tw, first_out, second_out):
     motion, change = motion_of(model, state, kin), changes_of(model, sens, tw)
     vary_constraint_rates(
-        model, theta, directions, eq.lines, eq.line_rates, t, motion, change, kin, tw, first_out, second_out,
+        model, theta, directions, t, motion, change, eq.lines, eq.line_rates, kin, tw, first_out, second_out,
     )  # fmt: skip
 
 
