@@ -244,7 +244,7 @@ class Composite(NamedTuple):
     W: np.ndarray  # (nb + 1, 6) forces of elements and constraints
     inertia: np.ndarray  # (nb + 1, 10)
     rate: np.ndarray  # (nb + 1, 12) rate matrix B: couple, 3 x 3 by rows, and twice the momentum
-    columns: np.ndarray  # (24, padded(n)) S, X, Y, I X + B Y + q S x* F of all columns, about the global origin
+    columns: np.ndarray  # (24, padded(n)) S, X, Y, I X + B Y + gamma S x* F of all columns, about the global origin
     own: np.ndarray  # (n, 15) S, I S, angular part of B^T S of each column, about the global origin
     spans: Spans  # of the columns that meet in the tangent
 
