@@ -318,7 +318,7 @@ def _vectors(robot: Robot) -> Iterator[str]:
     """Lines of vectors: axes of joints that are no axes of both bodies, and vectors that define zero coordinates."""
     rows = []
     for joint in robot.joints:
-        for name, axis in (("axis", joint.axis), ("zero", _across(joint.axis))):
+        for name, axis in (("axis", joint.axis), ("zero", _across(joint))):
             if _needs(joint, name):
                 first, second = joint.bodies
                 rows.append(
@@ -337,13 +337,21 @@ def _needs(joint: Joint, name: str) -> bool:
         return False
     if joint.kind == "fixed":
         return not aligned
-    return not (aligned and tuple(joint.axis) in _AXES) if name == "axis" else not aligned
+    if name == "axis":
+        return not (aligned and tuple(joint.axis) in _AXES)
+    return not aligned or (joint.kind == "planar" and _AXES.get(tuple(joint.axis)) != "z")
 
 
-def _across(axis: np.ndarray) -> np.ndarray:
-    """A unit vector (3,) orthogonal to an axis."""
-    other = np.eye(3)[np.argmin(np.abs(axis))]
-    across = np.cross(axis, other)
+def _across(joint: Joint) -> np.ndarray:
+    """A unit vector (3,) orthogonal to the axis of a joint.
+
+    That of a planar joint is the direction of its x: the x axis, turned by the least rotation from z to the axis.
+    """
+    axis = joint.axis
+    if joint.kind == "planar":
+        x, y, c = axis[0], axis[1], 1.0 + axis[2]
+        return np.array([1.0 - x * x / c, -x * y / c, -x]) if c > 1e-12 else np.array([1.0, 0.0, 0.0])
+    across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     return across / np.linalg.norm(across)
 
 

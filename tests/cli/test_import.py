@@ -13,6 +13,7 @@ import mbsim_cli
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.exchange import read
 from mbsim_cli.exchange.robot import text_of
+from mbsim_cli.spec.loader import load
 
 from .conftest import COMMAND, ROOT, environment
 
@@ -174,6 +175,26 @@ def test_mjcf_accelerates_as_mujoco_does(tmp_path):
     assert flight == pytest.approx([0.3, -0.2, -9.81], rel=1e-12)
 
 
+BODY = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+
+
+@pytest.mark.parametrize(
+    ("axis", "x"),
+    [([0, 0, 1], [1, 0, 0]), ([0, 0, -1], [1, 0, 0]), ([1, 0, 0], [0, 0, -1]), ([0, 0.6, 0.8], [1, 0, 0])],
+)
+def test_a_planar_joint_moves_along_the_axes_of_its_frame(mbsim, tmp_path, axis, x):
+    """Whatever turns the origin: x is that of the child, carried by the least rotation from z to the normal."""
+    (tmp_path / "p.urdf").write_text(
+        f"<robot name='p'><link name='a'/><link name='b'>{BODY}</link><joint name='j' type='planar'><parent link='a'/>"
+        f"<child link='b'/><origin rpy='0.5 0.2 1'/><axis xyz='{axis[0]} {axis[1]} {axis[2]}'/></joint></robot>"
+    )
+    assert mbsim("import", "p.urdf").code == 0
+    model = load(tmp_path / "p.yaml")
+    assert model.joints["j"].reference == "j_zero"
+    found = np.array([model.expressions.value(number) for number in model.vectors["j_zero"]["b"]])
+    assert found == pytest.approx(np.array(x), abs=1e-15)
+
+
 FLIGHT = """<mujoco><compiler angle="radian"/><worldbody>
  <body pos="1 0 2"><freejoint name="fly"/><geom type="box" size="0.05 0.04 0.2" pos="0.1 0 0.2"/>
   <body pos="0.1 0 0.2" euler="0.2 0.3 0.4"><joint name="b" type="ball"/><geom size="0.05" pos="0.1 0 0"/>
@@ -205,7 +226,6 @@ def test_velocities_of_a_keyframe_are_those_of_mujoco(mbsim, tmp_path):
     assert mbsim_cli.open(tmp_path / "g.h5")["v"][0] == pytest.approx(velocity[3:], rel=1e-12)
 
 
-BODY = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
 ONE_END = {  # of each format: a hinge that turns below 1 rad, or anywhere
     "xml": "<mujoco><compiler angle='radian'/><worldbody><body><joint name='j' range='-inf {}' limited='true'/>"
     "<geom size='0.1'/></body></worldbody></mujoco>",
