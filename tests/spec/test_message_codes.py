@@ -91,6 +91,8 @@ def test_names_of_the_file_do_not_matter(name):
         ("must be 1, not 2", "MB103"),
         ("needs one parameter at least", "MB105"),
         ("2 laws stand for 2 breaks", "MB105"),
+        ("3 samples, and A.angle has 5: ranges have the same count", "MB105"),
+        ("unknown unit 'furlong'", "MB113"),
         ("2 is more than at_most, 1", "MB106"),
         ("1 is less than 2", "MB106"),
         ("'A.angle' is not a displacement", "MB108"),
