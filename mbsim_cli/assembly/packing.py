@@ -39,6 +39,7 @@ from mbsim_cli.model.coordinates import kinds, moved_by, of_columns, with_bodies
 from mbsim_cli.model.layout import NONE, Model, Names, freeze
 from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.analysis import InverseDynamics
+from mbsim_cli.spec.constraints import CableLength, CablePart, CableTouch
 from mbsim_cli.spec.joints import OF_CABLES
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.sensors import CoordinateSensor
@@ -296,7 +297,10 @@ def check_open_tree(system: System, formulation: str) -> None:
     for name, spec in system.model_file.constraints.items():
         path = f"constraints.{name}"
         if spec.type != "motion":
-            message = f"{formulation} is for open trees; of constraints it knows motion alone, not {spec.type}"
+            if isinstance(spec, CablePart | CableTouch):
+                continue  # reported with the length of the cable
+            kind = "cables of constant length" if isinstance(spec, CableLength) else spec.type
+            message = f"{formulation} is for open trees; of constraints it knows motion alone, not {kind}"
             system.issue(path, message, _FORWARD)
             continue
         column = system.coordinate(spec.coordinate).column

@@ -48,6 +48,13 @@ def test_constraints_other_than_motion_are_named(tmp_path):
     ]
 
 
+def test_a_cable_is_named_as_such(tmp_path):
+    pulley = "{center: ground.O, axis: ground.z, radius: 0.01}"
+    assert issues(tmp_path, f"cables: {{rope: {{path: [ground.origin, {pulley}, b.J], length: auto}}}}") == [
+        "cables.rope: recursive is for open trees; of constraints it knows motion alone, not cables of constant length"
+    ]
+
+
 def test_a_coordinate_is_driven_once(tmp_path):
     once = f"one: {{type: motion, coordinate: base.angle, {SPEED}}}"
     assert assemble(tmp_path, two_bodies(HINGE, f"constraints: {{{once}}}"), formulation="recursive").problem
