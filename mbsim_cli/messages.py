@@ -96,7 +96,7 @@ _family(
     (
         "MB107", "stated twice",
         r"stands? twice|stand twice|is also (a|one|an)|given twice|is missing in the first instance|gives .* already"
-        r"|already follows|has a law already|means something else|both (\w+ are|name|\{\}) |mass and inertia of the body stand beside"
+        r"|made twice|already follows|has a law already|means something else|both (\w+ are|name|\{\}) |mass and inertia of the body stand beside"
         r"|of itself|cannot follow itself|defined by itself|contains itself|includes itself",
         "One thing is stated in two places or in terms of itself, or two things share a name.",
         "Leave one of them out, or rename it.",
@@ -104,7 +104,7 @@ _family(
     ),
     (
         "MB108", "unknown name",
-        r"^unknown (?!unit)|^no body |there is no |^joint \{?\S* has no coordinate|has no part|has no column|has no field|is no node|is no element"
+        r"^unknown (?!unit)|^no body |there is no |^joint \{?\S* has no coordinate|has no part\b|has no column|has no field|is no node|is no element"
         r"|is an angle$|is not an? (angle|displacement)$|is no (body|coupling|table|\{\})|is a joint, not|not on body|is not on|no gradient is taken"
         r"|but of type|does not stand in|is not stored|is rigid$|name (a|the|it|parameters)|shows ",
         "The file refers to something by a name that it does not define, or that is of another kind.",
@@ -140,7 +140,7 @@ _family(
     ),
     (
         "MB110", "expression cannot be read",
-        r"expression|stand without units|^character .* cannot|operator|comparison|only functions can|law or an unknown function"
+        r"expression|stand without units|^character .* cannot|operator|comparison|has no partner|only functions can|law or an unknown function"
         r"|cannot stand|vectors? (and|are|of|has)|by a vector|not a real number|division by zero|unit |component|% and //"
         r"|cannot be added|no power|is a parameter$",
         "A formula has a syntax error, a value that is no real number, or mixes vectors with numbers.",

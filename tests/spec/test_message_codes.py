@@ -93,6 +93,8 @@ def test_names_of_the_file_do_not_matter(name):
         ("2 laws stand for 2 breaks", "MB105"),
         ("3 samples, and A.angle has 5: ranges have the same count", "MB105"),
         ("unknown unit 'furlong'", "MB113"),
+        ("'mass' is made twice", "MB107"),
+        ("the brace '{' has no partner", "MB110"),
         ("2 is more than at_most, 1", "MB106"),
         ("1 is less than 2", "MB106"),
         ("'A.angle' is not a displacement", "MB108"),
