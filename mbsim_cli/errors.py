@@ -143,8 +143,9 @@ def either(command: str, program: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, as in "1 mode" and "2 modes", "1 body" and "2 bodies"."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    """A number with its noun, as in "1 mode" and "2 modes", "1 body" and "2 bodies", "1 analysis" and "2 analyses"."""
+    ends = {"y": "ies", "is": "es"}  # of nouns in the singular and in the plural
+    plural = next((noun.removesuffix(one) + many for one, many in ends.items() if noun.endswith(one)), f"{noun}s")
     return f"{number} {noun if number == 1 else plural}"
 
 

@@ -8,7 +8,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import Terminal, emit, plain_table, print_warnings, show_table, tell
-from mbsim_cli.errors import MbsimError
+from mbsim_cli.errors import MbsimError, counted
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -144,7 +144,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     spent = f"load {timing['load']:.2f} s, solve {timing['solve']:.2f} s"
     ended = f"converged by {found['ended']}" if found["converged"] else "not converged"
     freedom = f"chi-square {found['chi_square']:.5g} of {found['degrees_of_freedom']} degrees of freedom"
-    tell(f"{found['name']}: {ended}, {found['evaluations']} evaluations, {freedom} ({spent})", quiet)
+    tell(f"{found['name']}: {ended}, {counted(found['evaluations'], 'evaluation')}, {freedom} ({spent})", quiet)
     for key in ("output", "saved_model", "picture"):
         if key in report:
             tell(f"{report[key]}: written", quiet)

@@ -8,6 +8,7 @@ import typer
 
 from mbsim_cli.cli import completion, options
 from mbsim_cli.cli.output import Terminal, emit, plain_table, print_warnings, show_table, tell
+from mbsim_cli.errors import counted
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
@@ -97,5 +98,5 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     unit = f" {found['unit']}" if found["unit"] else ""
     tell(f"{found[wanted]} {wanted}: {found['start']:.8g} to {found['value']:.8g}{unit}")
     timing = report["timing"]
-    spent = f"{found['method']}, {found['analyses']} analyses, optimality {found['optimality']:.1e}"
+    spent = f"{found['method']}, {counted(found['analyses'], 'analysis')}, optimality {found['optimality']:.1e}"
     tell(f"{report['output']}: {spent} (load {timing['load']:.2f} s, solve {timing['solve']:.2f} s)", quiet)

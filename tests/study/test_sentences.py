@@ -80,3 +80,10 @@ def test_who_calls_is_told_what_can_be_given(said, command, program):
     with errors.at_a_shell():
         assert said() == command
     assert said() == program
+
+
+@pytest.mark.parametrize(
+    ("noun", "plural"), [("mode", "modes"), ("body", "bodies"), ("analysis", "analyses"), ("axis", "axes")]
+)
+def test_nouns_agree_with_their_number(noun, plural):
+    assert errors.counted(1, noun) == f"1 {noun}" and errors.counted(2, noun) == f"2 {plural}"
