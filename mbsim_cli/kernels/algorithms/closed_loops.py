@@ -288,7 +288,7 @@ def _vary_position(model, theta, t, directions, loops, state, sens):
         _add_mass_times_change(loops, sens.z)
         solve_constrained(loops.factor, SOLVED, columns)
         add_scaled(-1.0, columns.x, sens.z)
-        if are_small(loops.factor.weight, columns.x, sens.z):
+        if size_of(loops.factor.weight, columns.x) <= SETTLED * size_of(loops.factor.weight, sens.z):
             break
 
 
@@ -305,15 +305,17 @@ def _add_mass_times_change(loops, dz):
                 b[i, k] += T[i, j] * (dz[j, k] - loops.d_raw[j, k])
 
 
+SETTLED = 1e-26  # of ``size_of`` variations: smaller corrections are round-off
+
+
 @kernel
-def are_small(weights, corrections, whole):
-    """Whether corrections (n, p) of variations are those of round-off, by the norm of the inertia."""
-    size, most = 0.0, 0.0
-    for c in range(whole.shape[0]):
-        for k in range(whole.shape[1]):
-            size += weights[c] * np.abs(corrections[c, k]) ** 2
-            most += weights[c] * np.abs(whole[c, k]) ** 2
-    return size <= 1e-26 * most
+def size_of(weights, columns):
+    """Sum of squares of columns (n, p), weighted by the inertia."""
+    size = 0.0
+    for c in range(columns.shape[0]):
+        for k in range(columns.shape[1]):
+            size += weights[c] * np.abs(columns[c, k]) ** 2
+    return size
 
 
 @kernel

@@ -11,7 +11,16 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scaled, sum_of
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
-from mbsim_cli.kernels.algorithms.closed_loops import RATIO, SOLVED, UNKNOWN, Loops, accelerate, are_small, share_of
+from mbsim_cli.kernels.algorithms.closed_loops import (
+    RATIO,
+    SETTLED,
+    SOLVED,
+    UNKNOWN,
+    Loops,
+    accelerate,
+    share_of,
+    size_of,
+)
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, keep_rows, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
@@ -294,6 +303,7 @@ def vary_loop_stage(model, theta, t, g, directions, tree, state, sens, eq, count
     """Turn variations of zhat, vhat in ``sens`` into those of the stage just solved; returns a Status."""
     kin, at = tree.kin, tree.eq
     columns, tw, other = tree.d_columns, tree.tw, tree.other
+    weights, previous = tree.factor.weight, np.inf
     if not _evaluate_loops(model, theta, t, state, tree, counters):
         return Status.NOT_FINITE
     if not _factor_tangent_of_loops(model, theta, t, g, state, tree, tree.factor, counters):
@@ -311,8 +321,12 @@ def vary_loop_stage(model, theta, t, g, directions, tree, state, sens, eq, count
         add_scaled(-g, columns.x, sens.zd)
         add_scaled(-g * g, columns.x, sens.z)
         add_scaled(-1.0, columns.mu, sens.lam)
-        if are_small(tree.factor.weight, columns.x, sens.zdd):
+        size = size_of(weights, columns.x)
+        # about a rest accelerations do not vary: corrections end at what round-off of positions makes of them
+        at_rest = size > STALLED**2 * previous and size <= SETTLED * size_of(weights, sens.z) / g**4
+        if size <= SETTLED * size_of(weights, sens.zdd) or at_rest:
             return Status.OK
+        previous = size
         clear(columns.b)  # T is exact: of the equations of motion nothing is left
         vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     return Status.NO_CONVERGENCE

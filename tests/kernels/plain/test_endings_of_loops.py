@@ -1,5 +1,6 @@
 """Runs of closed loops end with a reason: a mechanism that locks, too few steps; a singular position is passed."""
 
+import numpy as np
 import pytest
 
 from mbsim_cli import assembly, spec
@@ -81,3 +82,21 @@ def test_a_folded_parallelogram_is_passed(tmp_path, integrator):
     """Its constraints lose rank where all bars lie on one line."""
     simulation, why = ended(tmp_path, FOLDING, integrator=integrator)
     assert not why and simulation.state.z[0] < 0.0
+
+
+HANGING = FOUR_BAR.format(a=1, b=2, d=2.2, first="{angle: 60 deg}", other="60 deg").replace(
+    "analysis: {", "analysis: {start: equilibrium, sensitivity: {method: ddm}, "
+)
+
+
+@pytest.mark.parametrize("integrator", ALL)
+def test_a_loop_at_rest_keeps_its_derivatives(tmp_path, integrator):
+    """Its coordinates stay; derivatives of its accelerations are nothing but round-off, and those of positions stay."""
+    (tmp_path / "a.yaml").write_text(HANGING)
+    problem = assembly.build(spec.load(tmp_path / "a.yaml", {}), integrator=integrator).problem
+    simulation = OpenTreeSimulation(problem)
+    simulation.first_block()
+    at_start = simulation.sens.z.copy()
+    simulation.advance(4)
+    assert np.abs(at_start).max() > 0.1
+    np.testing.assert_allclose(simulation.sens.z, at_start, rtol=1e-9, atol=1e-11)
