@@ -210,7 +210,7 @@ class _Reader:
             motor.command = float(model.key_ctrl[0, number]) if model.nkey else 0.0
             if model.actuator_ctrllimited[number] and not self._is_off("CLAMPCTRL"):
                 low, high = map(float, model.actuator_ctrlrange[number])
-                motor.range = (low, high)
+                motor.range = (low, high) if np.isfinite([low, high]).all() else None
                 motor.command = min(max(motor.command, low), high)
             if model.actuator_forcelimited[number]:
                 low, high = map(float, model.actuator_forcerange[number])

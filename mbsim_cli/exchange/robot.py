@@ -83,7 +83,7 @@ class Coupling:
 class Motor:
     """A generalised force [N m or N] on the coordinate q of a joint: ``gear`` times f, of a motor or a servo.
 
-    f = gain command + bias . (1, x, x'), x = gear (q + zero), and ``limits`` bound it.
+    f = gain command + bias . (1, x, x'), x = gear (q + zero), and ``limits`` bound it, infinite where one end has none.
     """
 
     name: str
@@ -113,8 +113,12 @@ class Motor:
             if factor
         )
         text = text.removeprefix(" + ") or "0"
-        if self.limits is not None:
-            text = f"clip({text}, {', '.join(map(digits, self.limits))})"
+        low, high = self.limits or (-np.inf, np.inf)
+        if np.isfinite([low, high]).all():
+            text = f"clip({text}, {digits(low)}, {digits(high)})"
+        else:  # one end at most
+            text = f"max({text}, {digits(low)})" if np.isfinite(low) else text
+            text = f"min({text}, {digits(high)})" if np.isfinite(high) else text
         return _quoted(text if self.gear == 1 else f"{digits(self.gear)}*({text})")
 
 
@@ -187,12 +191,12 @@ def rotation_of(quaternion: np.ndarray) -> np.ndarray:
 
 
 def require_finite(robot: Robot) -> None:
-    """Raise InputOutputError for numbers that are not finite; ends of joints without a limit may be infinite."""
+    """Raise InputOutputError for numbers that are not finite; an end that has no limit may be infinite."""
     parts: list[Body | Joint | Coupling | Motor] = [*robot.bodies, *robot.joints, *robot.couplings, *robot.motors]
     for part in parts:
         for key, value in vars(part).items():
             numbers = np.array([*value.values()] if isinstance(value, dict) else value)
-            if key == "limits" and isinstance(part, Joint) and value is not None:
+            if key == "limits" and value is not None:
                 numbers = np.where(numbers == (-np.inf, np.inf), 0.0, numbers)
             if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
                 raise InputOutputError(f"{robot.source}: {key} of {part.name} is not finite")

@@ -254,6 +254,19 @@ def test_a_joint_with_one_limit_keeps_it(mbsim, tmp_path, ending):
     assert mbsim("import", path, "-o", target, "--force").code == 5
 
 
+@pytest.mark.parametrize(
+    ("limits", "value"),
+    [("-inf 5", '"min(m_command, 5)"'), ("-1 inf", '"max(m_command, -1)"'), ("-1 5", '"clip(m_command, -1, 5)"')],
+)
+def test_a_motor_with_one_limit_keeps_it(mbsim, tmp_path, limits, value):
+    pytest.importorskip("mujoco")
+    motor = f"<actuator><motor name='m' joint='j' forcerange='{limits}' ctrlrange='{limits}'/></actuator></mujoco>"
+    (tmp_path / "m.xml").write_text(ONE_END["xml"].format("1").replace("</mujoco>", motor))
+    done = mbsim("import", "m.xml", "-o", "m.yaml")
+    assert done.code == 0, done
+    assert f"value: {value}" in (tmp_path / "m.yaml").read_text() and mbsim("validate", "m.yaml").code == 0
+
+
 def test_infinite_damping_of_an_mjcf_is_refused(mbsim, tmp_path):
     pytest.importorskip("mujoco")
     path = tmp_path / "a.xml"
