@@ -17,7 +17,7 @@ from tests.assembly.texts import FIVEBAR
 from tests.study.sweep.fakes import plan_study
 
 # Whole, a mechanism that cannot be closed, a mass that cannot be, and an objective that is no number.
-WORDS = {"no position was found": INVALID, "is negative": INVALID, "is not a finite number": 4}
+WORDS = {"no position was found": INVALID, "must not be negative": INVALID, "is not a finite number": 4}
 VALUES = [(1.41, 1.1, 1.0), (9.0, 1.0, 1.0), (1.38, 0.9, 1.5), (1.4, -1.0, 1.0), (1.4, 1.2, -1.0), (1.42, 0.8, 2.0)]
 
 
