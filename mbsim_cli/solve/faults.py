@@ -195,8 +195,8 @@ class Diagnosis:
             if u != NONE and np.isfinite(work.value[begin:end]).all() and not np.isfinite(work.slope[begin:end]).all():
                 return (
                     f"the force of {self.problem.names.forces[f]!r} has no finite derivative in the step to "
-                    f"t = {self.time:.6g} s: {place} may take a root or power at zero, or divide by it; add a small "
-                    "number to what stands there"
+                    f"t = {self.time:.6g} s: {place} may take a root or power at zero, or atan2, asin or acos at "
+                    "their ends; keep the argument away from there, as by a small number added to it"
                 )
         return None
 
