@@ -188,6 +188,7 @@ def test_mistakes_are_named(tmp_path, old, new, message):
             "points: [table.origin, rod.p1]\n    radii: [0, 0]",
             "radii: both are zero",
         ),
+        ("SHAPE", "{type: points, points: [rod.p1, rod.p2, rod.p1]}", r"shape.points\[2\]: 'rod.p1' stands twice"),
         ("stiffness: 1e4", f"{HERTZ}\n    exponent: 2", "Hertz' exponent is 1.5, not 2"),
         ("stiffness: 1e4", HERTZ, "youngs_modulus: a point has no stiffness by Hertz"),
     ],

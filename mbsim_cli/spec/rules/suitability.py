@@ -53,8 +53,10 @@ def _contact(review: Review, path: Path, item: Any) -> None:
     """Report shapes that are not of one body, or of the body that they touch."""
     shape, face = item.touching, item.touched
     places = shape.points if shape.type == "points" else [shape.center]
-    for place in places[1:]:
+    for number, place in enumerate(places[1:], start=1):
         _same_body(review, (*path, "shape"), places[0], place)
+        if place in places[:number]:
+            review.report((*path, "shape", "points", number), f"{place!r} stands twice")
     for key, given in (("shape", item.shape), ("against", item.against)):
         if (axis := getattr(given, "axis", None)) is not None:
             _same_body(review, (*path, key, "axis"), given.center, axis)
