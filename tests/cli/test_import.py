@@ -256,7 +256,7 @@ def test_a_joint_with_one_limit_keeps_it(mbsim, tmp_path, ending):
 
 @pytest.mark.parametrize(
     ("limits", "value"),
-    [("-inf 5", '"min(m_command, 5)"'), ("-1 inf", '"max(m_command, -1)"'), ("-1 5", '"clip(m_command, -1, 5)"')],
+    [("-inf 5", '"min(1*m_command, 5)"'), ("-1 inf", '"max(1*m_command, -1)"'), ("-1 5", '"clip(1*m_command, -1, 5)"')],
 )
 def test_a_motor_with_one_limit_keeps_it(mbsim, tmp_path, limits, value):
     pytest.importorskip("mujoco")
