@@ -292,7 +292,7 @@ _family(
 _family(
     FILE,
     (
-        "MB501", "file cannot be read", r"cannot read|there is no file|cannot be read|no such file|missing|is a directory",
+        "MB501", "file cannot be read", r"^(?!.*cannot (write|make|remove)).*(cannot (read|be read)|there is no file|no such file|missing|is a directory)",
         "The file does not exist, may not be read, or is of another kind.",
         "Check the path and the rights.",
         "cannot read m.yaml: No such file or directory",

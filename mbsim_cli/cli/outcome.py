@@ -26,6 +26,9 @@ _WORDS = {  # of typer for options that are numbers, and ours
     "Input should be greater than or equal to": "must be at least",
     "Input should be less than or equal to": "must be at most",
 }
+_COMMANDS = {  # by the words of other programs, and of model files
+    "study": "sweep", "simulate": "run", "solve": "run", "optimise": "optimize", "convert": "export",
+}  # fmt: skip
 _CHOICE = re.compile(r"'([^']*)' is not one of (.*)")
 REPORT_AT = "please report it with the model file and what MBSIM_DEBUG=1 shows"
 
@@ -113,6 +116,8 @@ def _usage(fault: Any) -> str:
     sentence = fault.format_message().rstrip(".").replace("Value error, ", "")
     for theirs, ours in _WORDS.items():
         sentence = sentence.replace(theirs, ours)
+    if (other := re.match(r"No such command '(\w+)'", sentence)) and other[1] in _COMMANDS:
+        sentence = f"No such command {other[1]!r}. Did you mean {_COMMANDS[other[1]]!r}?"
     if choice := _CHOICE.search(sentence):
         from mbsim_cli.spec.reading.messages import nearest
 

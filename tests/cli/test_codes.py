@@ -22,6 +22,11 @@ def test_errors_have_codes(mbsim, pendulum, words, code, exit_code):
     assert mbsim("explain", code.lower()).out.startswith(f"{code}: ")
 
 
+def test_words_of_other_programs_name_commands(mbsim):
+    done = mbsim("study", "m.yaml")
+    assert done.code == 2 and "No such command 'study'. Did you mean 'sweep'?" in done.err
+
+
 def test_warnings_have_codes(mbsim, tmp_path):
     (tmp_path / "m.yaml").write_text(PENDULUM.replace("angle: -60 deg", "angle: -60"))
     done = mbsim("validate", "m.yaml", "--json")

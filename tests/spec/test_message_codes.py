@@ -141,6 +141,11 @@ def test_what_has_no_effect_has_one_code(sentence):
     assert code_of(sentence, "warning") == "MB614"
 
 
+def test_reading_and_writing_have_codes_of_their_own():
+    assert code_of("cannot read a.h5: No such file or directory", "file") == "MB501"
+    assert code_of("cannot write a.h5: No such file or directory", "file") == "MB502"
+
+
 def test_a_search_that_ends_early_has_a_code():
     sentence = "the optimality conditions hold to 3.1e-01 (L), not to 1e-08: the limit of 3 analyses is reached"
     assert code_of(sentence, "warning") == "MB609"
