@@ -244,8 +244,8 @@ class Status(IntEnum):
     NOT_FINITE = 3
     STEP_TOO_SMALL = 4
     TOO_MANY_STEPS = 5
-    PASSED = 7  # no failure: the step passes an onset, or bends too much, and is to be divided
     PAUSED = 6  # no failure: the caller may look after other things before it goes on
+    PASSED = 7  # no failure: the step passes an onset, or bends too much, and is to be divided
 
 
 # Integrators of open trees and their steps, as everything knows them that does not integrate.

@@ -14,6 +14,7 @@ joints: {j: {type: fixed, bodies: [ground, b], point: p}}
 sensors: {r: {type: position, point: b.origin}, f: {type: reaction, joint: j}}
 objectives: {o: {mean: r.x + f.force.y}}
 """
+STEPS = "step: 1e-2, duration: 2e-2"
 SAMPLES = "type: kinematics, sampling: 1e-2, duration: 2e-2"
 
 
@@ -21,7 +22,9 @@ SAMPLES = "type: kinematics, sampling: 1e-2, duration: 2e-2"
 @pytest.mark.parametrize(
     ("analysis", "method"),
     [
-        ("formulation: ali3p-natural, step: 1e-2, duration: 2e-2", "none"),
+        (f"formulation: ali3p-natural, {STEPS}", "none"),
+        *((f"formulation: ali3p-{name}, {STEPS}", "ddm") for name in ("rtdyn0", "rtdyn1", "natural")),
+        *((f"formulation: ali3p-{name}, {STEPS}", "adjoint") for name in ("rtdyn1", "natural")),
         (SAMPLES, "ddm"),
         (SAMPLES, "adjoint"),
     ],

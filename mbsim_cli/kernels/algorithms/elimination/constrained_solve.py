@@ -339,6 +339,8 @@ def solve_constrained(factor, tolerance, columns):
 @kernel
 def solve_change(factor, ratio, tolerance, whole, columns):
     """The same where x changes ``whole`` (n, p), p ``simd.padded``: what is relative is so to the larger of both."""
+    if columns.b.size == 0:
+        return 0.0
     error = 0.0
     for g in range(0, columns.b.shape[1], width(columns.b)):
         c = block(columns.b, g)

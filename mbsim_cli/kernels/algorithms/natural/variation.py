@@ -106,7 +106,7 @@ def vary_natural(tree, theta, directions, motion, kin, change, tw):
 @inlined
 def vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz):
     """Variation k of the linear map of body i, with or without its constant: origin, and columns of R."""
-    r, a, b, c = _by_coordinates(tree, theta, i, k, dz)
+    r, a, b, c = _by_coordinates(tree, theta, i, k, dz, 0.0 * at(dtheta, 0, k))
     if touched:
         o = tree.pose[i]
         r, a = axpy3(constant, load3_of(dtheta, o, k), r), axpy3(constant, load3_of(dtheta, o + 3, k), a)
@@ -126,9 +126,9 @@ def _vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz, out):
 
 
 @inlined
-def _by_coordinates(tree, theta, i, k, dz):
+def _by_coordinates(tree, theta, i, k, dz, zero):
     """Variation k of the linear map of body i with the coordinates alone: origin, and columns of R."""
-    o, last, zero = tree.pose[i] + POSE, trios_end(tree, i), 0.0 * at(dz, 0, k)
+    o, last = tree.pose[i] + POSE, trios_end(tree, i)
     r = a = b = c = (zero, zero, zero)
     for j in range(tree.first[i], last, 3):
         q = at(dz, at(tree.column, j), k), at(dz, at(tree.column, j + 1), k), at(dz, at(tree.column, j + 2), k)
@@ -251,13 +251,15 @@ def vary_natural_rates(model, theta, directions, t, motion, change, lines, rates
 def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin, tw, second_out):
     """Add ``factor`` times its variation with velocities dzd alone to Phi'' (m, p); ``tw`` is used up."""
     tree = model.tree
+    if zd.size == 0:
+        return
     vary_with_velocity(factor, model, lines, rates, zd, dzd, kin, second_out)
     for i in range(tree.theta.size):
         V = motion_at(kin.V, i)
         R, r, r1 = columns_of(kin.pose, i), row3(kin.pose, i, 0), row3(kin.rate, i, 0)
         for g in range(0, dzd.shape[1], width(dzd)):
             k = block(dzd, g)
-            dr1, a, b, c = _by_coordinates(tree, theta, i, k, dzd)
+            dr1, a, b, c = _by_coordinates(tree, theta, i, k, dzd, 0.0 * at(dzd, 0, k))
             _put_pose(tw.rate, i, k, dr1, a, b, c)
             dw = half_turn(R, (a, b, c))
             N1 = (dw, sub3(dr1, cross3(dw, r)))
