@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.position.closing import solved
 from mbsim_cli.assembly.tree.geometry import mass_properties
 from mbsim_cli.assembly.tree.joints import TreeColumn, joint_frames, kind_of, tree_columns, tree_frames
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC
@@ -40,8 +41,10 @@ def robot_of(path: Path, overrides: Mapping[str, str]) -> Robot:
     gravity = np.array(numbers.vector(file.gravity), dtype=float)
     robot = Robot(file.name or path.stem, path.name, gravity)
     names, n = assembled.equations.problem.names.coordinates, len(assembled.closing.z)
+    theta = assembled.problem.theta
+    theta, _ = solved(assembled.equations, assembled.closing, theta, np.zeros((theta.size, 0)))
     first = assembled.equations.problem.model.tree.initial[0] + n
-    rates = assembled.problem.theta[first : first + n]
+    rates = theta[first : first + n]  # those that close the loops
     start = dict(zip(names, zip(assembled.closing.z.tolist(), rates.tolist(), strict=True), strict=True))
     tree = _Tree(system, robot, start)
     tree.add()

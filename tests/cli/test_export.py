@@ -257,6 +257,34 @@ analysis: {type: forward_dynamics, step: 1e-3, duration: 0.1}
     assert "not stated: initial velocities (s, r)" in mbsim("export", "v.yaml", "--to", "urdf").err
 
 
+PARALLELOGRAM = """\
+mbsim: 1
+points:
+  A: {ground: [0, 0, 0], left: [0, 0, 0]}
+  B: {left: [1, 0, 0], top: [0, 0, 0]}
+  C: {top: [2, 0, 0], right: [1, 0, 0]}
+  D: {ground: [2, 0, 0], right: [0, 0, 0]}
+bodies:
+  left: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}
+  top: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}
+  right: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}
+joints:
+  A: {type: revolute, bodies: [ground, left], point: A, axis: z, initial: {angle: 60 deg, angular_velocity: 5}}
+  B: {type: revolute, bodies: [left, top], point: B, axis: z, initial: {angle: -60 deg}}
+  D: {type: revolute, bodies: [ground, right], point: D, axis: z, initial: {angle: 60 deg}}
+  C: {type: spherical, bodies: [top, right], point: C, cut: true}
+analysis: {type: forward_dynamics, step: 1e-3, duration: 0.1}
+"""
+
+
+def test_initial_velocities_close_loops(mbsim, tmp_path):
+    """As in a run: the model states the velocity of one joint, and the others follow."""
+    (tmp_path / "p.yaml").write_text(PARALLELOGRAM)
+    assert mbsim("export", "p.yaml", "--to", "mjcf").code == 0
+    rates = re.search('qvel="(.*?)"', (tmp_path / "p.xml").read_text())
+    assert rates and [float(word) for word in rates[1].split()] == pytest.approx([5, -5, 5], rel=1e-12)
+
+
 def test_nothing_overwrites_what_is_read(mbsim, fivebar, tmp_path):
     """Neither the result of a table, nor the model of a robot, nor the robot of a model."""
     assert mbsim("init", "pendulum").code == 0 and mbsim("export", "pendulum.yaml", "--to", "urdf").code == 0

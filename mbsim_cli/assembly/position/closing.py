@@ -187,7 +187,7 @@ def start_from(
     """
     theta, theta_rho = _nearest(equations, closing, theta, theta_rho)
     if equations.initial_measures:
-        return _solved(equations, closing, theta, theta_rho)
+        return solved(equations, closing, theta, theta_rho)
     theta, tree = theta.copy(), equations.problem.model.tree
     guessed = ~closing.held
     for e_0 in np.flatnonzero(kinds(tree) == Column.EULER_0):
@@ -220,7 +220,7 @@ def _nearest(
     return theta, theta_rho
 
 
-def _solved(
+def solved(
     equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Theta (size,) and d theta / d rho (size, p) with the initial block solved from all equations."""
