@@ -87,7 +87,7 @@ _family(
         "MB106", "number out of range",
         r"must (be|lie) (greater|less|above|at least|at most|between)|must not be (negative|zero|less)|lies outside"
         r"|is negative|outside of|goes from|ends at|is not above|longer than th|shorter than|must increase|law is not continuous|increasing order"
-        r"|lower bound is greater|(?<!there )(is|are) more than|is less than|is not after|reaches beyond|^end must lie|must differ|argument of a table increases|too large|entries are made"
+        r"|lower bound is greater|(?<!there )(is|are) more than|is less than|is not after|reaches beyond|^end must lie|must differ|half a turn or more|argument of a table increases|too large|entries are made"
         r"|must (be )?\w+( \w+)*, is ",
         "The number is beyond what the key takes, or beyond a limit that the file itself states.",
         "Check its sign, its unit and its power of ten; numbers are in SI units, angles in radians unless `deg` is written.",
@@ -95,7 +95,7 @@ _family(
     ),
     (
         "MB107", "stated twice",
-        r"stands? twice|stand twice|is also (a|one|an)|given twice|is missing in the first instance|gives .* already"
+        r"stands? twice|stand twice|has the same values|is also (a|one|an)|given twice|is missing in the first instance|gives .* already"
         r"|made twice|already follows|has a law already|means something else|both (\w+ are|name|\{\}) |mass and inertia of the body stand beside"
         r"|of itself|cannot follow itself|defined by itself|contains itself|includes itself",
         "One thing is stated in two places or in terms of itself, or two things share a name.",

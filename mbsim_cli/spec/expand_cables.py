@@ -122,11 +122,14 @@ def _is_path(maker: Maker, spec: Cable) -> bool:
     good, review, where = True, maker.review, ("cables", maker.name, "path")
     for place, other in pairwise(spec.path):
         if place == other:
-            review.report(where, f"both points are {place!r}")
+            both = f"points are {place!r}" if isinstance(place, str) else f"pulleys are that about {place.center!r}"
+            review.report(where, f"both {both}")
             good = False
-    bodies = {(place if isinstance(place, str) else place.center).partition(".")[0] for place in spec.path}
-    if good and len(bodies) == 1 and not spec.winds:
-        review.report(where, f"all of it is on {bodies.pop()!r}, and no motion changes its length")
+    body, *others = {(place if isinstance(place, str) else place.center).partition(".")[0] for place in spec.path}
+    known = review.model.bodies.get(body)
+    is_rigid = body == GROUND or (known is not None and known.flexible is None)
+    if good and not others and not spec.winds and is_rigid:
+        review.report(where, f"all of it is on {body!r}, and no motion changes its length")
         good = False
     for k, place in enumerate(spec.path):
         if isinstance(place, Pulley):

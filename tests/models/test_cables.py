@@ -194,6 +194,8 @@ analysis: {type: equilibrium, sensitivity: {method: ddm, parameters: all}}
         ("length: l", "length: l\n    velocity: 1", r"give friction beside velocity"),
         ("- weight.C", "- weight.C\n      - weight.C", r"cables.rope.path: both points are 'weight.C'"),
         ("- weight.C", "- {center: weight.C, axis: weight.z, radius: 1}", r"give points as ends"),
+        ("- weight.C", "- &two {center: weight.C, axis: weight.z, radius: 1}\n      - *two\n      - weight.C",
+         r"cables.rope.path: both pulleys are that about 'weight.C'"),
         ("radius: r}", "radius: 0}", r"path\[1\].radius: must be greater than zero"),
         ("sensors:", "forces: {rope_4: {type: torque, body: block, value: [1, 0, 0]}}\nsensors:",
          r"'rope_4' is also a force"),
@@ -325,3 +327,32 @@ def test_what_is_refused_of_a_constant_length(tmp_path, cable, sentence):
     path.write_text(f"{text[: text.index('cables:')]}cables: {{rope: {{{cable}}}}}\n{text[text.index('analysis:') :]}")
     with pytest.raises(ModelError, match=sentence):
         spec.load(path)
+
+
+STRING = """
+mbsim: 1
+materials: {steel: {youngs_modulus: 2.1e11, poisson_ratio: 0.3, density: 7850}}
+bodies:
+  bow:
+    flexible:
+      mesh:
+        {type: beam, length: 1, elements: 2, planar: true,
+        section: {type: rectangle, size: [0.02, 0.03]}}
+      material: steel
+      sets: {root: {x: 0}, tip: {x: 1}}
+      frame: {fixed: root}
+      modes: {count: 2}
+      nodes: {root: {set: root}, tip: {set: tip}}
+joints:
+  clamp: {type: fixed, bodies: [ground, bow], point: origin}
+cables:
+  string: {path: [bow.root, bow.tip], length: 0.99, stiffness: 1e4}
+analysis: {step: 1e-5, duration: 3e-5}
+"""
+
+
+@pytest.mark.parametrize("stiffness", [", stiffness: 1e4", ""])
+def test_a_cable_may_bend_the_body_that_it_is_on(tmp_path, stiffness):
+    path = tmp_path / "a.yaml"
+    path.write_text(STRING.replace(", stiffness: 1e4", stiffness))
+    assert "string" in spec.load(path).cables

@@ -94,6 +94,8 @@ def test_names_of_the_file_do_not_matter(name):
         ("3 samples, and A.angle has 5: ranges have the same count", "MB105"),
         ("unknown unit 'furlong'", "MB113"),
         ("'mass' is made twice", "MB107"),
+        ("has the same values as case 0 of the list", "MB107"),
+        ("a rotation by 3.16 rad is half a turn or more, which no bushing reaches", "MB106"),
         ("the brace '{' has no partner", "MB110"),
         ("2 is more than at_most, 1", "MB106"),
         ("1 is less than 2", "MB106"),
