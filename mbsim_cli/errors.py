@@ -176,7 +176,8 @@ def require_names(argument: str, names: Any) -> None:
     """Raise UsageError for an argument that is one name in place of a list, or holds a name twice."""
     if isinstance(names, str):
         raise UsageError(f"{argument} must be a list of names, as [{names!r}]")
-    if twice := next((name for k, name in enumerate(names) if name in names[:k]), None):
+    listed = list(names)  # also of keys, or a set
+    if twice := next((name for k, name in enumerate(listed) if name in listed[:k]), None):
         raise UsageError(f"{argument}: {twice!r} stands twice")
 
 

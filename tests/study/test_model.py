@@ -216,6 +216,7 @@ def test_gradients_by_chosen_parameters(model, path):
     assert chosen.run().objectives["swing"].parameters == ("k",)
     assert chosen.run(sensitivity="none").objectives["swing"].parameters == ()
     assert pickle.loads(pickle.dumps(chosen)).differentiated == ("k",)
+    assert mbsim.load(path, by=model.parameters).differentiated == ("L", "k")
     numbers = mbsim.load(path, all_numbers=True, by=["points.O.rod.x", "L"])
     assert numbers.value_and_gradient()[1][1] == pytest.approx(model.value_and_gradient()[1][0], rel=1e-12)
 
