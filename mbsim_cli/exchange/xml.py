@@ -1,5 +1,6 @@
 """XML of URDF, SDF and MJCF: errors, numbers, rotations, paths of meshes; the layout of written files."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -48,7 +49,7 @@ def numbers_in(text: str | None, default: tuple[float, ...], what: str, where: s
 
 def number_in(text: str | None, default: float, what: str, where: str) -> float:
     """A number in a text, which may be infinite as limits are, or the default for None; raises Wrong."""
-    if text is not None and text.strip().lower().lstrip("+-") in ("inf", "infinity"):
+    if text is not None and re.fullmatch(r"\s*[+-]?inf(inity)?\s*", text, re.IGNORECASE):
         return float(text)
     return float(numbers_in(text, (default,), what, where)[0])
 

@@ -250,8 +250,9 @@ def test_a_joint_with_one_limit_keeps_it(mbsim, tmp_path, ending):
     path.write_text(ONE_END[ending].format("inf"))
     assert mbsim("import", path, "-o", target, "--stops", "--force").code == 0
     assert "_stop" not in target.read_text()
-    path.write_text(ONE_END[ending].format("nan"))
-    assert mbsim("import", path, "-o", target, "--force").code == 5
+    for wrong in ("nan", "--inf"):
+        path.write_text(ONE_END[ending].format(wrong))
+        assert mbsim("import", path, "-o", target, "--force").code == 5
 
 
 @pytest.mark.parametrize(
