@@ -210,16 +210,15 @@ class Mean(Integral):
 class Maximum(Final):
     """Largest value along time: that of the parabola through the largest time point and those beside it.
 
-    At the start and at the end there is no parabola. Where the parabola is largest its rate vanishes, so that its
-    gradient is that at a fixed time.
+    There is no parabola at the start, at the end, and where a signal stays at its largest value, as that of ``clip``
+    does: it would exceed the bound. Where the parabola is largest its rate vanishes, so that its gradient is that at a
+    fixed time.
     """
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)
-        self._before = (
-            np.zeros(0),
-            np.zeros((1 + p, 0)),
-        )  # times and rows of up to three time points before the last one
+        # times and rows of up to three time points before the last one
+        self._before = np.zeros(0), np.zeros((1 + p, 0))
         self._time, self._rows = self._before  # of the largest time point, and of up to two on each side
         self._middle = 0  # which of these is the largest
         self._top = -np.inf
@@ -229,9 +228,10 @@ class Maximum(Final):
         time, rows = np.append(self._before[0], points.time), np.concatenate([self._before[1], rows], axis=1)
         looked_at = 2 if len(self._before[0]) == 3 else 0  # with two time points behind them, or at the start
         largest = looked_at + int(np.argmax(rows[0, looked_at:].real))
-        # equal to that so far: it may be the same time point, which has others behind it now
-        if not (np.isnan(self._top) or rows[0, largest].real < self._top):
-            self._top = rows[0, largest].real
+        value, again = rows[0, largest].real, len(self._time) > 0 and time[largest] == self._time[self._middle]
+        # the first of equal ones, whatever the blocks are; again: it may have time points behind it now
+        if again or not len(self._time) or not (np.isnan(self._top) or value <= self._top):
+            self._top = value
             near = slice(max(0, largest - 2), largest + 3)
             self._time, self._rows, self._middle = time[near].copy(), rows[:, near].copy(), largest - near.start
         self._before = time[-4:-1].copy(), rows[:, -4:-1].copy()
@@ -249,11 +249,12 @@ class Maximum(Final):
     def _moment(self) -> complex:
         """Where the parabola is largest, s; analytic in its values."""
         time, values = self._time[self._three], self._rows[0, self._three]
-        if len(time) == 1:
-            return time[0]
+        flat = self._rows[0, self._middle : self._middle + 3].real == self._top
+        if len(time) == 1 or flat.sum() == 3:
+            return self._time[self._middle]
         slopes = np.diff(values) / np.diff(time)
         bend = (slopes[1] - slopes[0]) / (time[2] - time[0])
-        return 0.5 * (time[0] + time[1] - slopes[0] / bend) if bend else time[1]
+        return 0.5 * (time[0] + time[1] - slopes[0] / bend)
 
     @property
     def read(self):

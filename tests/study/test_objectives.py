@@ -139,6 +139,22 @@ def test_the_largest_value_of_a_parabola_is_exact_wherever_time_points_lie(tmp_p
         assert adding.uncertainty.errors.max() < 1e-13
 
 
+@pytest.mark.parametrize("sizes", [(41,), (1,) * 41, (10, 10, 21), (20, 1, 20), (22, 19)])
+@pytest.mark.parametrize("first", [0.0, 0.98])
+def test_a_signal_that_stays_at_its_largest_value_has_that(tmp_path, sizes, first):
+    """As one that is clipped: no parabola exceeds the bound, and the first of equal values counts in any blocks."""
+    (objective,) = build(load(tmp_path, SPIKE.replace("q, sharpness: 1000", "q"))).objectives
+    time = np.linspace(0.0, 2.0, 41)
+    values = {"time": time, "sensors": np.minimum(1.0, np.minimum(1.0 - first + time, 2.43 - time))[:, None]}
+    values["d_sensors"] = np.stack([time, time**2], axis=1)[:, None]
+    adding = accumulator(objective, 2)
+    for rows in np.split(np.arange(41), np.cumsum(sizes)[:-1]):
+        adding.add(Block(**dict.fromkeys(Block._fields) | {name: value[rows] for name, value in values.items()}))
+    at = time[np.argmax(values["sensors"])]
+    assert adding.value == pytest.approx(1.0, rel=1e-14) and at == pytest.approx(first + 0.02 * (first > 0.0))
+    np.testing.assert_allclose(adding.gradient, [at, at**2], atol=1e-13)
+
+
 def test_the_error_of_a_largest_value_is_estimated(tmp_path):
     """Of a spike between time points: about that of a parabola, also where a block ends beside it."""
     for sizes in ((None,), (1,) * 101, (49, 1, 51), (51, 50), (52, 49)):
