@@ -9,7 +9,8 @@ from math import factorial
 from typing import Any
 
 from mbsim_cli.spec.bodies import Body
-from mbsim_cli.spec.expressions.number import Expression, Number
+from mbsim_cli.spec.expressions.number import Expression, Number, read_by
+from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.forces import AppliedTorque, Drive
 from mbsim_cli.spec.joints import Bodiless, DisplacementInitial, Friction
 from mbsim_cli.spec.reading.messages import Path
@@ -88,12 +89,12 @@ class Maker:
             model.derived.hidden.add(name)
         return free
 
-    def is_readable(self, coordinate: str) -> bool:
-        """Whether expressions can read a coordinate; reports where its name does not let them."""
-        if "-" in coordinate:
-            hint = "letters, digits and _"
-            self.review.report(self._path, f"{coordinate!r} cannot be used in expressions", hint)
-        return "-" not in coordinate
+    def is_readable(self, name: str, before: str = "") -> bool:
+        """Whether expressions can read a name with ``before`` in front; reports it where they cannot."""
+        readable = _is_name(before + name)
+        if not readable:
+            self.review.report(self._path, f"{name!r} cannot be used in expressions", "letters, digits and _")
+        return readable
 
     def takes(self, name: str, sections: tuple[str, ...]) -> bool:
         """Whether a name is free, and where it stands is noted; else it is reported."""
@@ -117,6 +118,9 @@ def expand_controllers(review: Review) -> None:
     """Add to a model what its controllers stand for."""
     for name, spec in review.model.controllers.items():
         maker, before = Maker(review, ("controllers", name)), len(review.issues)
+        if not _is_name(name):  # which is reported elsewhere
+            review.unmade.add(name)
+            continue
         match spec:
             case Pid() if maker.is_readable(spec.coordinate):
                 _pid(maker, name, spec)
@@ -130,6 +134,14 @@ def expand_controllers(review: Review) -> None:
         acts = not joint or own in getattr(review.model.joints.get(joint), "coordinates", ())  # else it is reported
         if len(review.issues) > before or not acts:
             review.unmade.add(name)
+
+
+def _is_name(text: str) -> bool:
+    """Whether expressions read a text as one name; not that of a joint ``in``, for instance."""
+    try:
+        return [*read_by(text).names] == [text]
+    except ExpressionError:
+        return False
 
 
 def text_of(number: Number) -> str:
@@ -360,7 +372,7 @@ def _add_to_ball(maker: Maker, joint: str, spec: Friction) -> None:
     if spec.law == "bristle":
         maker.report("law", "bristles are of single coordinates, and a spherical joint has none", "law: brown_mcphee")
         return
-    if not maker.is_readable(joint):
+    if not maker.is_readable(joint, "_turn_"):
         return
     sizes = _sizes(maker, spec, f"{joint}.angle")
     if sizes is None:

@@ -81,6 +81,21 @@ def test_a_ball_with_friction_has_a_name_that_expressions_can_read(tmp_path):
     assert issue.path == "joints.A-B.friction" and issue.message == "'A-B' cannot be used in expressions"
 
 
+@pytest.mark.parametrize(
+    ("controllers", "message"),
+    [
+        ("servo: {type: pid, coordinate: in.angle, target: 1, kp: 1}", "'in.angle' cannot be used in expressions"),
+        ("servo: {type: pid, coordinate: '', target: 1, kp: 1}", "'' cannot be used in expressions"),
+        ("0: {type: transfer_function, input: t, numerator: [1], denominator: [1, 2, 1]}", "'0' cannot be used in"),
+    ],
+)
+def test_controllers_have_names_that_expressions_can_read(tmp_path, controllers, message):
+    path = tmp_path / "model.yaml"
+    path.write_text(MODEL.replace("hip:", "in:") % ("", f"controllers: {{{controllers}}}"))
+    with pytest.raises(ModelError, match=message):
+        spec.load(path)
+
+
 def test_a_sensor_may_have_the_name_of_a_joint_with_friction(tmp_path):
     angle = "sensors: {hip: {type: coordinate, coordinate: hip.angle}}"
     assert loaded(tmp_path, angle, ", friction: {loss: 0.3}").sensors["hip"].coordinate == "hip.angle"
