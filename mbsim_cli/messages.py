@@ -112,7 +112,7 @@ _family(
         "unknown body 'krank'; did you mean 'crank'?",
     ),
     (
-        "MB112", "file of the model cannot be read", r"^cannot read|\.(csv|h5|vtu|msh|SID)|the table",
+        "MB112", "file of the model cannot be read", r"^cannot read|\.(csv|h5|vtu|msh|SID)|the table|is no (mesh|matrix)",
         "A table, mesh or included file that the model names cannot be read, or lacks what is asked of it.",
         "Names of files are relative to the model file; check name, columns and units.",
         "cannot read 'common.yaml': No such file or directory",

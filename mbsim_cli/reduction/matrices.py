@@ -1,6 +1,7 @@
 """Bodies by stiffness and mass matrices of other programs: Matrix Market, or Abaqus' lists of entries."""
 
 from pathlib import Path
+from warnings import catch_warnings
 
 import numpy as np
 
@@ -55,7 +56,10 @@ def _entries(path: Path, labels: Array) -> Sparse:
     """Lines of node, direction, node, direction, value; a single triangle is mirrored."""
     from scipy import sparse
 
-    rows = np.loadtxt(path, delimiter=",", comments=("*", "#"), ndmin=2)
+    with catch_warnings(action="ignore", category=UserWarning):  # of a file without lines
+        rows = np.loadtxt(path, delimiter=",", comments=("*", "#"), ndmin=2)
+    if not rows.size:
+        raise ValueError("it has no entries")
     if rows.shape[1] != 5:
         raise ValueError(f"its lines have {rows.shape[1]} numbers, not 5")
     place = {int(label): i for i, label in enumerate(labels)}
@@ -72,8 +76,9 @@ def _entries(path: Path, labels: Array) -> Sparse:
     )
     size = per * len(labels)
     A = sparse.coo_matrix((rows[:, 4], (first, second)), shape=(size, size)).tocsc()
-    both = sparse.triu(A, 1).nnz and sparse.tril(A, -1).nnz
-    return A if both else (A + A.T - sparse.diags(A.diagonal())).tocsc()
+    beside = A - sparse.diags(A.diagonal())
+    # a triangle in the order of labels need not be one in the order of the nodes
+    return A if beside.multiply(beside.T).nnz else (A + beside.T).tocsc()
 
 
 def structure_of(points: Array, K: Sparse, M: Sparse) -> Structure:

@@ -1,7 +1,7 @@
 """Meshes: cells, the surface, sets of nodes, and their files."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache
 from io import StringIO
@@ -352,15 +352,19 @@ def _read(path: Path) -> Any:
         raise InputOutputError(f"there is no file {path}")
 
     def read(path: Path) -> Any:
-        with redirect_stdout(StringIO()):
-            return meshio.read(path)
+        said = StringIO()
+        try:
+            with redirect_stdout(said), redirect_stderr(said):
+                return meshio.read(path)
+        except SystemExit as error:  # meshio prints why, and ends the program
+            raise ValueError(next(filter(None, said.getvalue().splitlines()), "").removeprefix("Error: ")) from error
 
     fault = fault_of(path, read)  # readers of some formats never end at the end of a file that was cut off
     if fault:
         raise InputOutputError(f"{path} is no mesh that meshio reads: {fault.replace('HDF5', 'meshio')}")
     try:
         return read(path)
-    except (Exception, SystemExit) as error:  # of any reader
+    except Exception as error:  # of any reader
         raise InputOutputError(f"{path} is no mesh that meshio reads: {' '.join(str(error).split())}") from error
 
 
@@ -394,12 +398,13 @@ def _named_nodes(found: Any) -> Iterator[tuple[str, Array]]:
 def _compact(mesh: Mesh, path: Path) -> Mesh:
     """The mesh without nodes that no cell has."""
     used = np.unique(mesh.cells)
-    if CELLS[mesh.kind].dimension == 2 and np.ptp(mesh.points[used, 2]):
-        raise InputOutputError(f"{path} is a plane mesh that leaves the plane z = 0")
+    height = np.abs(mesh.points[used, 2]).max()
+    if mesh.dimension == 2 and height > CLOSE * mesh.extent:
+        raise InputOutputError(f"{path} is a plane mesh that leaves the plane z = 0, by {height:g} of its units")
     place = np.full(len(mesh.points), -1)
     place[used] = np.arange(len(used))
     groups = {name: kept for name, nodes in mesh.groups.items() if len(kept := place[nodes][place[nodes] >= 0])}
-    points = mesh.points[used] * [1, 1, CELLS[mesh.kind].dimension == 3]
+    points = mesh.points[used] * [1, 1, mesh.dimension == 3]
     return Mesh(points, place[mesh.cells], mesh.kind, groups=groups)
 
 

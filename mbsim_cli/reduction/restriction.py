@@ -190,11 +190,13 @@ def _across(along: Array) -> Array:
 def _require_held(structure: Structure, C: Sparse) -> None:
     """Raise where constraints leave the body rigid motions."""
     motions = structure.rigid_motions().real
-    motions = motions / np.sqrt((motions**2).mean(0))
-    held = np.asarray(C.real @ motions)
+    size = np.sqrt((motions**2).mean(0))
+    motions, sizes, parts = np.linalg.svd(motions / np.where(size > 0, size, 1.0), full_matrices=False)
+    moving = sizes > RANK * sizes.max()  # a turn about the line on which all nodes lie moves none of them
+    held = np.asarray(C.real @ motions[:, moving])
     _, values, V = np.linalg.svd(held, full_matrices=True)
-    values = np.pad(values, (0, motions.shape[1] - len(values)))
-    free = V[values <= RANK * max(values.max(), 1e-300)]
+    values = np.pad(values, (0, len(V) - len(values)))
+    free = V[values <= RANK * max(values.max(), 1e-300)] / sizes[moving] @ parts[moving]
     if len(free):
         names = PLANAR_MOTIONS if structure.planar else MOTIONS
         worst = dict.fromkeys(names[int(np.argmax(np.abs(row)))] for row in free)

@@ -43,6 +43,33 @@ def reduce(path, K="K.mtx", M="M.mtx", x=0.4):
     return reduce_body(spec.load(write(path, TEXT.format(K=K, M=M, x=x))), "crank")
 
 
+def test_a_triangle_by_labels_in_another_order_of_nodes(tmp_path):
+    structure = reduced(crank(4, 2, 2)).body.structure
+    stored(tmp_path, structure)
+    before = reduce(tmp_path, x=structure.mesh.points[:, 0].max())
+    header, *lines = (tmp_path / "nodes.csv").read_text().splitlines()
+    (tmp_path / "nodes.csv").write_text("\n".join([header, *lines[1::2], *lines[::2]]))
+    after = reduce(tmp_path, x=structure.mesh.points[:, 0].max())
+    assert after.frequencies() == pytest.approx(before.frequencies(), rel=1e-9)
+
+
+def test_nodes_on_a_line_may_be_held(tmp_path):
+    """Three masses of 2 kg in a row on springs: the last two move against the first."""
+    K = np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]) * 1000
+    for name, A in (("K", np.kron(K, np.eye(3))), ("M", 2 * np.eye(9))):
+        mmwrite(tmp_path / f"{name}.mtx", sparse.coo_matrix(A))
+    (tmp_path / "nodes.csv").write_text("node,x,y,z\n1,0,0,0\n2,0.1,0,0\n3,0.2,0,0\n")
+    text = (
+        TEXT.replace("      nodes: {{pin: {{set: pin}}}}\n", "")
+        .format(K="K.mtx", M="M.mtx", x=0.2)
+        .replace("count: 4", "count: 3")
+    )
+    with pytest.raises(ModelError, match=r"leaves the body 2 rigid motions \(turn about ., turn about .\)"):
+        reduce_body(spec.load(write(tmp_path, text)), "crank")
+    sid = reduce_body(spec.load(write(tmp_path, text.replace("hub: {x: 0}", "hub: {x: [0, 0.1]}"))), "crank")
+    assert 2 * np.pi * sid.frequencies() == pytest.approx(np.sqrt([500.0] * 3), rel=1e-9)
+
+
 @pytest.mark.parametrize("kind", ["", ".market"])
 @pytest.mark.parametrize(
     "make", [lambda: crank(8, 2, 4), lambda: brick(elements=(3, 2, 1), k=4)], ids=["plate", "solid"]
@@ -74,6 +101,7 @@ def test_rotations_at_nodes_are_told(tmp_path):
 def test_what_is_refused(tmp_path):
     structure = crank(4, 2, 4).structure
     stored(tmp_path, structure)
+    (tmp_path / "empty.mtx").write_text("** no entries\n")
     (tmp_path / "short.mtx").write_text("7,1,7,1\n")
     (tmp_path / "other.mtx").write_text("8,1,8,1,2.0\n")
     (tmp_path / "nan.mtx").write_text("\n".join(f"{10 * i + 7},2,{10 * i + 7},2,nan" for i in range(15)))
@@ -83,6 +111,7 @@ def test_what_is_refused(tmp_path):
     mmwrite(tmp_path / "large.mtx", sparse.identity(17))
     for file, sentence in (
         ("none.mtx", "there is no file"),
+        ("empty.mtx", "it has no entries"),
         ("short.mtx", "its lines have 4 numbers, not 5"),
         ("other.mtx", "node 8 is not among the nodes"),
         ("nan.mtx", "holds numbers that are not finite"),

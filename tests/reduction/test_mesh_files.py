@@ -86,6 +86,22 @@ def test_what_is_refused(tmp_path):
     (tmp_path / "broken.inp").write_text("*NODE\n1, a, b")
     with pytest.raises(ModelError, match="is no mesh that meshio reads"):
         reduce(tmp_path, "broken.inp")
+    stored(tmp_path, "quad", plate.cells, plate.points + [0, 0, 0.5])
+    with pytest.raises(ModelError, match="leaves the plane z = 0, by 500 of its units"):
+        reduce(tmp_path, "crank.inp")
+
+
+def test_what_meshio_prints_is_the_reason(tmp_path, capfd):
+    (tmp_path / "broken.vtu").write_text("<a/>")
+    with pytest.raises(ModelError, match=r"broken.vtu is no mesh that meshio reads: Expected tag 'VTKFile', found a"):
+        reduce(tmp_path, "broken.vtu")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_round_off_does_not_leave_the_plane(tmp_path):
+    plate = grid([0, -0.04], [0.4, 0.08], [4, 2])
+    stored(tmp_path, "quad", plate.cells, plate.points + np.outer(np.arange(15) % 2, [0, 0, 1e-15]))
+    assert pytest.approx(2.512) == reduce(tmp_path, "crank.inp").mass.M0
 
 
 def test_every_kind_of_cell_is_one():
