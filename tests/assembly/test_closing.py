@@ -6,6 +6,7 @@ from scipy.optimize import least_squares
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import build, problem
+from mbsim_cli.assembly.position.search import determined
 from mbsim_cli.errors import ModelError
 from mbsim_cli.solve.initial import assemble as assemble_start
 from tests.assembly.linkages import LINKAGES, random_start, text_of
@@ -443,3 +444,11 @@ def test_stated_values_that_just_close_a_loop_are_the_limit_of_those_that_almost
     difference = (start(-0.245821 + size) - start(-0.245821 - size)) / (2 * size)
     assert d_start == pytest.approx(difference, abs=1e-7)
     assert np.abs(d_start[stated]).max() > 0.1
+
+
+def test_what_the_rest_determines_is_found_however_badly():
+    """A coordinate of a cable follows from those of bodies: these keep their values, and its derivatives are theirs."""
+    J = np.array([[1.0, 0.0, 2e-3], [0.0, 1.0, 1e-3]])
+    free, own = np.ones(3, dtype=bool), np.array([False, False, True])
+    assert determined(J, free, np.zeros(3, dtype=bool)) == [0, 1]
+    assert determined(J, free, np.zeros(3, dtype=bool), first=own)[-1] == 2

@@ -44,6 +44,14 @@ def test_adjoints(family, start):
 
 
 @pytest.mark.slow
+def test_differences_of_a_cable_that_crosses_its_pulley_far_out_of_plane():
+    """The angle where it meets the pulley moves much faster than the bodies that determine it."""
+    counts, wrong = judged(FAMILIES["rich cables"], [34], ALI3P[:1], verdicts, dust=DUST)
+    assert wrong == []
+    assert counts[AGREES] > 0
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, EACH, TOGETHER))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_differences(family, start):

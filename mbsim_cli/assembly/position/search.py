@@ -49,8 +49,8 @@ def determined(
 ) -> list[int]:  # fmt: skip
     """Free coordinates that the rows of J determine, as many as the rank; ``stated`` ones only if necessary.
 
-    Those of the mask ``first`` come before all others; those of the mask ``last`` come only after them, however badly
-    the rows determine these.
+    Those of the mask ``first`` come before all others, however badly the rows determine them; those of ``last`` come
+    only after all others, however badly the rows determine those.
     ``beyond`` takes others where the free ones are too few: an automatic target leaves a position but binds its rate.
     """
     rest = unit_rows(J).copy()
@@ -58,7 +58,7 @@ def determined(
     squares = (rest * rest).sum(axis=0)
     last = np.zeros_like(free) if last is None else last
     early = free & ~last
-    groups = [] if first is None else [(early & first, WELL)]
+    groups = [] if first is None else [(early & first, RANK_TOLERANCE)]
     groups += [(early & ~stated, WELL), (early & stated, WELL), (early, RANK_TOLERANCE)]
     for group, enough in [*groups, (free & last, WELL), (free, RANK_TOLERANCE), (~free & beyond, RANK_TOLERANCE)]:
         candidates = group.copy()
