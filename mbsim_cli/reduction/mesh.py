@@ -396,11 +396,18 @@ def _named_nodes(found: Any) -> Iterator[tuple[str, Array]]:
 
 
 def _compact(mesh: Mesh, path: Path) -> Mesh:
-    """The mesh without nodes that no cell has."""
+    """The mesh without nodes that no cell has; raise InputOutputError for cells off the plane, or there twice."""
     used = np.unique(mesh.cells)
     height = np.abs(mesh.points[used, 2]).max()
     if mesh.dimension == 2 and height > CLOSE * mesh.extent:
         raise InputOutputError(f"{path} is a plane mesh that leaves the plane z = 0, by {height:g} of its units")
+    _, first, which = np.unique(np.sort(mesh.cells, 1), axis=0, return_index=True, return_inverse=True)
+    twice = np.flatnonzero(first[which.ravel()] != np.arange(len(mesh.cells)))
+    if len(twice):
+        again = int(twice[0])
+        raise InputOutputError(
+            f"{path} has a cell twice, {first[which.ravel()[again]]} and {again}; remove one of them"
+        )
     place = np.full(len(mesh.points), -1)
     place[used] = np.arange(len(used))
     groups = {name: kept for name, nodes in mesh.groups.items() if len(kept := place[nodes][place[nodes] >= 0])}

@@ -89,6 +89,9 @@ def test_what_is_refused(tmp_path):
     stored(tmp_path, "quad", plate.cells, plate.points + [0, 0, 0.5])
     with pytest.raises(ModelError, match="leaves the plane z = 0, by 500 of its units"):
         reduce(tmp_path, "crank.inp")
+    stored(tmp_path, "quad", np.vstack([plate.cells, np.roll(plate.cells[2], 1)]), plate.points)
+    with pytest.raises(ModelError, match="has a cell twice, 2 and 8; remove one of them"):
+        reduce(tmp_path, "crank.inp")
 
 
 def test_what_meshio_prints_is_the_reason(tmp_path, capfd):
