@@ -76,6 +76,13 @@ def test_searches_find_the_optimum(method, sign, log):
     assert designs.best.optimality.residual <= 1e-6
 
 
+@pytest.mark.filterwarnings("error")
+def test_trust_regions_take_linear_limits_without_a_warning_of_scipy():
+    designs = formula(600, limit=0.4)
+    search("trust-constr", designs)
+    assert designs.best.values.sum() == pytest.approx(4, rel=1e-3)
+
+
 def optimum(method, limit, tolerance=1e-6):
     designs = formula(600, limit=limit, tolerance=tolerance)
     assert search(method, designs) == ""

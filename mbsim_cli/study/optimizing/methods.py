@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
@@ -268,16 +269,18 @@ def _trust_constr(designs: Designs) -> str:
     limits = NonlinearConstraint(
         lambda u: designs.at(u).excess, low, high, jac=lambda u: designs.at(u).slopes, hess=BFGS()
     )
-    found: Any = minimize(
-        lambda u: designs.at(u).cost,
-        start.u,
-        jac=lambda u: designs.at(u).gradient,
-        hess=BFGS(),
-        bounds=[(0.0, 1.0)] * len(start.u),
-        constraints=[limits] if len(high) else [],
-        method="trust-constr",
-        options={"maxiter": designs.most, "gtol": 1e-3 * designs.tolerance, "xtol": PRECISION},
-    )
+    with catch_warnings():
+        filterwarnings("ignore", "delta_grad == 0.0")  # of limits that are linear, as those of volumes
+        found: Any = minimize(
+            lambda u: designs.at(u).cost,
+            start.u,
+            jac=lambda u: designs.at(u).gradient,
+            hess=BFGS(),
+            bounds=[(0.0, 1.0)] * len(start.u),
+            constraints=[limits] if len(high) else [],
+            method="trust-constr",
+            options={"maxiter": designs.most, "gtol": 1e-3 * designs.tolerance, "xtol": PRECISION},
+        )
     return _ended(str(found.message))
 
 
