@@ -29,6 +29,14 @@ def read_matrix(path: Path, labels: Array) -> Sparse:
     _require_size(path, matrix.shape, len(labels))
     if not np.isfinite(matrix.data).all():
         raise InputOutputError(f"{path} holds numbers that are not finite")
+    if np.iscomplexobj(matrix):
+        raise InputOutputError(f"{path} is no matrix of real numbers")
+    diagonal = matrix.diagonal()
+    if diagonal.min() < -SYMMETRIC * np.abs(matrix).max():
+        row = int(diagonal.argmin())
+        raise InputOutputError(
+            f"{path} is of no body: row {row + 1} has {diagonal[row]:g} on the diagonal, less than 0"
+        )
     if np.abs(matrix - matrix.T).max() > SYMMETRIC * np.abs(matrix).max():
         raise InputOutputError(f"{path} is not symmetric")
     return matrix
@@ -87,6 +95,8 @@ def structure_of(points: Array, K: Sparse, M: Sparse) -> Structure:
     per = K.shape[0] // count
     if M.shape != K.shape:
         raise Refused(("mesh", "mass"), f"is of {M.shape[0]} rows, the stiffness of {K.shape[0]}")
+    if not M.nnz:
+        raise Refused(("mesh", "mass"), "all its entries are zero")
     d = min(per, 3)
     blocks = [M[a::per][:, a::per] for a in range(d)]
     m = (sum(blocks) / d).tocsc()

@@ -101,6 +101,8 @@ def test_rotations_at_nodes_are_told(tmp_path):
 def test_what_is_refused(tmp_path):
     structure = crank(4, 2, 4).structure
     stored(tmp_path, structure)
+    mmwrite(tmp_path / "complex.mtx", sparse.identity(30) * 1j)
+    mmwrite(tmp_path / "less.mtx", -sparse.identity(30))
     (tmp_path / "empty.mtx").write_text("** no entries\n")
     (tmp_path / "short.mtx").write_text("7,1,7,1\n")
     (tmp_path / "other.mtx").write_text("8,1,8,1,2.0\n")
@@ -111,6 +113,8 @@ def test_what_is_refused(tmp_path):
     mmwrite(tmp_path / "large.mtx", sparse.identity(17))
     for file, sentence in (
         ("none.mtx", "there is no file"),
+        ("complex.mtx", "is no matrix of real numbers"),
+        ("less.mtx", "is of no body: row 1 has -.* on the diagonal, less than 0"),
         ("empty.mtx", "it has no entries"),
         ("short.mtx", "its lines have 4 numbers, not 5"),
         ("other.mtx", "node 8 is not among the nodes"),
@@ -121,6 +125,9 @@ def test_what_is_refused(tmp_path):
         with pytest.raises(ModelError, match=sentence) as error:
             reduce(tmp_path, K=file)
         assert error.value.issues[0].path == "bodies.crank.flexible.mesh.stiffness"
+    mmwrite(tmp_path / "nothing.mtx", sparse.coo_matrix((30, 30)))
+    with pytest.raises(ModelError, match="all its entries are zero"):
+        reduce(tmp_path, M="nothing.mtx")
     (tmp_path / "nodes.csv").write_text("node,x,y\n1,0,0\n")
     with pytest.raises(ModelError, match="has no column z"):
         reduce(tmp_path)
