@@ -166,7 +166,7 @@ def require_whole(name: str, value: Any, least: int = 0, meaning: str = "") -> N
 
 
 def expected_size(value: float, unit: str = "", relative: bool = False) -> str:
-    """What a size, or a relative error, must be: "a positive number of seconds"; empty where it is that."""
+    """The kind of number that a size or relative error must be, as "a positive number"; empty if the value is one."""
     if 0.0 < value < (1.0 if relative else inf):
         return ""
     return "a number between 0 and 1" if relative else f"a positive number{unit}"

@@ -27,6 +27,13 @@ from mbsim_cli.study.streams import (
 )
 
 
+def _among(count: int, where: slice, weights: np.ndarray) -> np.ndarray:
+    """Weights (count,) of all time points, zero but for those of some."""
+    found = np.zeros(count, weights.dtype)
+    found[where] = weights
+    return found
+
+
 class Final(Stream):
     """Value at the end."""
 
@@ -42,9 +49,7 @@ class Final(Stream):
 
     def weights(self, time):
         to_end = self.to_end.value
-        found = np.zeros(len(time), to_end.dtype)
-        found[-len(to_end) :] = to_end
-        return found
+        return _among(len(time), slice(-len(to_end), None), to_end)
 
     @property
     def errors(self):
@@ -100,10 +105,7 @@ class At(Final):
 
     def weights(self, time):
         near = around(time, self.end.real)
-        found = continuation(time[near], self.end).value
-        weights = np.zeros(len(time), found.dtype)
-        weights[near] = found
-        return weights
+        return _among(len(time), near, continuation(time[near], self.end).value)
 
     @property
     def errors(self):
@@ -249,8 +251,8 @@ class Maximum(Final):
     def _moment(self) -> complex:
         """Where the parabola is largest, s; analytic in its values."""
         time, values = self._time[self._three], self._rows[0, self._three]
-        flat = self._rows[0, self._middle : self._middle + 3].real == self._top
-        if len(time) == 1 or flat.sum() == 3:
+        behind = self._rows[0, self._middle : self._middle + 3].real
+        if len(time) == 1 or (len(behind) == 3 and (behind == self._top).all()):
             return self._time[self._middle]
         slopes = np.diff(values) / np.diff(time)
         bend = (slopes[1] - slopes[0]) / (time[2] - time[0])
@@ -273,9 +275,7 @@ class Maximum(Final):
             return super().weights(time)
         found = self.read[0].value
         first = int(np.searchsorted(time, self._time[self._three][0]))
-        weights = np.zeros(len(time), found.dtype)
-        weights[first : first + len(found)] = found
-        return weights
+        return _among(len(time), slice(first, first + len(found)), found)
 
     @property
     def errors(self):

@@ -130,7 +130,7 @@ class _Tree:
             self._robot.remarks.append(f"not stated: the breakaway friction of {made.name}")
 
     def _at(self, joint: str, column: TreeColumn) -> tuple[float, float]:
-        """Initial value and rate of what a column of the tree holds."""
+        """Initial value and rate of the coordinate of a column of the tree."""
         return self._start[("-" if column.sign < 0 else "") + f"{joint}.{column.coordinate}"]
 
     def _pose(self, made: Joint, name: str, columns: Sequence[TreeColumn], R_P: Any, R_C: Any) -> None:

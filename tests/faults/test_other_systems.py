@@ -32,7 +32,7 @@ kept = {"SIGKILL", "SIGINT", "SIGTERM", "SIGABRT", "SIGFPE", "SIGILL", "SIGSEGV"
 for name in [name for name in signal.Signals.__members__ if name not in kept]:
     delattr(signal, name)
 signal.Signals = enum.IntEnum("Signals", {name: int(signal.Signals[name]) for name in kept})
-sys.modules.pop("shutil", None)  # Python 3.13 has imported it, and it has looked at what the system can do
+sys.modules.pop("shutil", None)  # Python 3.13 imports it before this, with all functions of the system
 for name in ("pthread_sigmask", "setitimer", "alarm", "pause", "sigwait", "sigpending"):
     delattr(signal, name)
 """

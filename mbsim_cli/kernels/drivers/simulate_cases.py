@@ -228,7 +228,7 @@ def _set_lanes(lane, leader, value, out):
 
 @kernel
 def _read_step(control, step, lane, case, numbers, leader):
-    """What a case has at the end of a step that was made in lanes; return its status."""
+    """Copy the end of a step, which was made in lanes, to the arrays of a case; return its status."""
     state, work, eq = case.state, case.work, case.work.eq
     read_lane(lane, numbers.past_zdd, work.past.zdd)
     read_lane(lane, numbers.past_added, work.past.added)

@@ -131,7 +131,7 @@ def stand_on_manifold(model, theta, t, on_manifold, tree, raw, state):
 
 @kernel
 def combine_taken(taken, weights, work):
-    """What a step begins with, and h times the sum of weights times the rates of its first stages, in ``work.raw``."""
+    """Form in ``work.raw`` the start of a step plus h times the weighted sum of the rates of its first stages."""
     combine(taken.h, weights, taken.z, work.owed, taken.zd, work.raw.z)
     combine(taken.h, weights, taken.zd[0], work.owed, taken.zdd, work.raw.zd)
 

@@ -151,7 +151,7 @@ def flexible_forces(model, theta, motion, kin, comp, G_out):
 
 @inlined
 def take_at_rest(tree, theta, f, motion, kin, comp, W_out):
-    """Take from W (nb + 1, 6) what a ``motion`` without rates needs of body f; leaves ``kin.elastic``."""
+    """Subtract from W (nb + 1, 6) the wrench of body f in a ``motion`` without rates; leaves ``kin.elastic``."""
     R, r, w, _, alpha, a = frame_of(tree, kin, f)
     wrench = flexible_force(tree, theta, f, (w, alpha, a), motion, kin.elastic, False, comp.scratch)
     apply_to_body(W_out, kin, tree.flexible[f], -1.0, to_origin(R, r, wrench))
