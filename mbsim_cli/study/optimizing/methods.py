@@ -279,7 +279,7 @@ def _trust_constr(designs: Designs) -> str:
             bounds=[(0.0, 1.0)] * len(start.u),
             constraints=[limits] if len(high) else [],
             method="trust-constr",
-            options={"maxiter": designs.most, "gtol": 1e-3 * designs.tolerance, "xtol": PRECISION},
+            options={"maxiter": designs.most, "gtol": 0.0, "xtol": PRECISION},
         )
     return _ended(str(found.message))
 
