@@ -81,6 +81,13 @@ def test_trust_regions_take_linear_limits_without_a_warning_of_scipy():
     optimum("trust-constr", 0.4)
 
 
+@pytest.mark.parametrize("method", [*METHODS, "trust-constr"])
+def test_searches_may_use_all_analyses(method):
+    designs = formula(4, limit=0.4)
+    assert search(method, designs) == "the limit of 4 analyses is reached"
+    assert len(designs.trials) == 4
+
+
 def optimum(method, limit, tolerance=1e-6):
     designs = formula(600, limit=limit, tolerance=tolerance)
     assert search(method, designs) == ""

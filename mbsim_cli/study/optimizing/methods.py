@@ -279,7 +279,8 @@ def _trust_constr(designs: Designs) -> str:
             bounds=[(0.0, 1.0)] * len(start.u),
             constraints=[limits] if len(high) else [],
             method="trust-constr",
-            options={"maxiter": designs.most, "gtol": 0.0, "xtol": PRECISION},
+            # iterations outnumber analyses; the barrier's own conditions hold at a distance from limits, too
+            options={"maxiter": 10 * designs.most, "gtol": 0.0, "xtol": PRECISION},
         )
     return _ended(str(found.message))
 
