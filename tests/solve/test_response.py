@@ -185,3 +185,34 @@ def test_matrices_keep_their_shapes_without_outputs_or_inputs(outputs, inputs):
     found = SimpleNamespace(outputs=np.zeros(outputs), C=np.zeros((outputs, 4)), D=np.zeros((outputs, inputs)))
     shown, C, D = with_expressed((), found, 0.0)
     assert (shown.shape, C.shape, D.shape) == ((outputs,), (outputs, 4), (outputs, inputs))
+
+
+@pytest.mark.interpreted
+def test_a_force_that_a_law_multiplies_is_an_input_in_newtons():
+    """A mass on a spring, pushed by 2 N times a law: what is added to the force does not depend on the law."""
+    k, w, phase = 300.0, 2 * np.pi * 1.5, 0.4
+    text = f"""
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {{k: {k}, phase: {phase}}}
+bodies: {{cart: {{mass: 2}}}}
+joints: {{rail: {{type: prismatic, bodies: [ground, cart], point: origin, axis: x}}}}
+laws: {{wave: {{type: harmonic, amplitude: 3, frequency: 1, phase: phase}}}}
+forces:
+  spring: {{type: spring_damper, coordinate: rail.displacement, stiffness: k, damping: 5, natural_length: 0}}
+  push: {{type: force, point: cart.origin, value: [2, 0, 0], law: wave}}
+sensors: {{x: {{type: coordinate, coordinate: rail.displacement}}}}
+objectives: {{answer: {{gain: {{input: push.x, output: x, frequency: 1.5}}}}}}
+analysis:
+  type: frequency_response
+  inputs: [push]
+  frequencies: [1, 2]
+  sensitivity: {{method: ddm, parameters: all}}
+"""
+    found = mbsim.loads(text).run().objectives["answer"]
+    right = 1.0 / abs(k - 2 * w * w + 5j * w)
+    assert found.value == pytest.approx(right, rel=1e-12)
+    assert found.by("k") == pytest.approx(-(k - 2 * w * w) * right**3, rel=1e-10)
+    assert found.by("phase") == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(mbsim.ModelError, match="multiplies force 'push' and is zero at 0 s; name the law"):
+        mbsim.loads(text, phase=0.0).run()

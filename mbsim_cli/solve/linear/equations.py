@@ -229,10 +229,11 @@ class Linearising:
         """Units of q (d,)."""
         return [self.chart.units[s] for s in self.chart.independent]
 
-    def at(self, point: Point) -> Equations:
-        """The equations about a point; complex numbers give complex ones."""
-        chart, s, k = self.chart, self.chart.size, self.inputs.shape[1]
-        at = self._moving(point)
+    def at(self, point: Point, inputs: np.ndarray | None = None) -> Equations:
+        """The equations about a point; complex numbers give complex ones. ``inputs``: other directions."""
+        inputs = self.inputs if inputs is None else inputs
+        chart, s, k = self.chart, self.chart.size, inputs.shape[1]
+        at = self._moving(point, inputs)
         n = at.n
         bases = chart.basis(at.state.z), chart.basis_rate(at.state.zd), chart.basis_rate(at.state.zdd)
         B, B1, B2 = bases
@@ -309,12 +310,12 @@ class Linearising:
         Q0 = dependent(phi[2][0] @ P + phi[2][1] @ P1 + phi_u[2])
         return Motions(R, S, W0, W1, P, P1, Q0, Q1)
 
-    def _moving(self, point: Point) -> Instant:
+    def _moving(self, point: Point, inputs: np.ndarray) -> Instant:
         """The point as an Instant, with accelerations and multipliers, of least norm if constraints are redundant."""
         dtype = np.result_type(point.theta, point.z, float).type
-        count = padded(3 * self.chart.size + self.inputs.shape[1])
+        count = padded(3 * self.chart.size + inputs.shape[1])
         dtheta = np.zeros((point.theta.size, count), dtype)
-        dtheta[:, 3 * self.chart.size : 3 * self.chart.size + self.inputs.shape[1]] = self.inputs
+        dtheta[:, 3 * self.chart.size : 3 * self.chart.size + inputs.shape[1]] = inputs
         at = Instant(self.problem, np.ascontiguousarray(point.theta, dtype), dtheta)
         at.state.z[:], at.state.zd[:] = point.z, point.zd
         if point.expected.size:

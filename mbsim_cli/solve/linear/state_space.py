@@ -9,6 +9,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError, option
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import APPLIED, Force, Law, Measure
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import NONE, STEP, VECTOR
@@ -52,26 +53,27 @@ class StateSpaceFound(NamedTuple):
     z: np.ndarray  # (n,) positions of the point
 
 
-def inputs_of(problem: Problem, names: Sequence[str], time: float) -> Inputs:
-    """Inputs by the names of forces and laws of time; raises UsageError for others."""
+def inputs_of(problem: Problem, names: Sequence[str], time: float, theta: np.ndarray | None = None) -> Inputs:
+    """Inputs by the names of forces and laws of time, of the numbers ``theta``; raises UsageError for others."""
+    theta = problem.theta if theta is None else theta
     labels, units, columns = [], [], []
     for name in names:
         if name in problem.names.forces:
-            found = _of_force(problem, name)
+            found, size = _of_force(problem, name), 1.0 / _factor(problem, name, time, theta)
         elif f"laws.{name}" in problem.names.laws:
-            found = [(name, "", _of_law(problem, name, time))]
+            found, size = [(name, "", _of_law(problem, name, time))], 1.0
         else:
             used = {*laws_of_forces(problem.model).tolist(), *problem.model.constraints.law.tolist()} - {NONE}
             laws = [law for law in map(problem.names.laws.__getitem__, sorted(used)) if law.startswith("laws.")]
             known = ", ".join([*problem.names.forces, *(law.removeprefix("laws.") for law in laws)]) or "none"
             raise UsageError(f"{option('inputs')}: there is no force or law {name!r}; there are {known}")
         for label, unit, places in found:
-            direction = np.zeros(problem.theta.size)
-            direction[places] = 1.0
+            direction = np.zeros(theta.size, theta.dtype)
+            direction[places] = size
             labels.append(label)
             units.append(unit)
             columns.append(direction)
-    return Inputs(labels, units, np.stack(columns, axis=1) if columns else np.zeros((problem.theta.size, 0)))
+    return Inputs(labels, units, np.stack(columns, axis=1) if columns else np.zeros((theta.size, 0)))
 
 
 def _of_force(problem: Problem, name: str) -> list[tuple[str, str, list[int]]]:
@@ -87,6 +89,18 @@ def _of_force(problem: Problem, name: str) -> list[tuple[str, str, list[int]]]:
     raise UsageError(
         f"{option('inputs')}: {name!r} follows the motion, and nothing can be added to it; name another force"
     )
+
+
+def _factor(problem: Problem, name: str, time: float, theta: np.ndarray) -> Any:
+    """What a law multiplies the value of a force by; raises UsageError where that is zero."""
+    forces, number = problem.model.forces, problem.names.forces.index(name)
+    law = int(forces.law[number, 0])
+    if forces.kind[number] not in APPLIED or law == NONE:
+        return 1.0
+    factor = law_value(problem.model.laws, theta, law, time)[0]
+    if factor == 0.0:
+        raise UsageError(f"{option('inputs')}: a law multiplies force {name!r} and is zero at {time:g} s; name the law")
+    return factor
 
 
 def _unit_along(problem: Problem, measure: int) -> str:
@@ -255,13 +269,15 @@ def differentiated(
 
     They are exact: one evaluation a parameter, in complex numbers.
     """
+    assert problem.response is not None
     point = linear.point
     values = _shown(state_space(problem, point, inputs, linear), problem, rows, point.time)
     p = point.dz.shape[1]
     changes = Matrices(*(np.zeros((p, *matrix.shape)) for matrix in values))
     for k, name in enumerate(problem.names.parameters):
         stepped = point.stepped(1j * STEP, k)
-        there = state_space(problem, stepped, inputs, linear, linear.at(stepped))
+        moved = inputs_of(problem, problem.response.inputs, point.time, stepped.theta)
+        there = state_space(problem, stepped, moved, linear, linear.at(stepped, moved.directions))
         for out, matrix in zip(changes, _shown(there, problem, rows, point.time, name), strict=True):
             out[k] = np.nan if name in point.broken else matrix.imag / STEP
     return values, changes
