@@ -162,7 +162,10 @@ def _by_nodes(found: Reduced, adjoint: StandardInput) -> Array:
 def _answers(found: Reduced, by_shapes: Array) -> Iterator[_Answer]:
     """Terms from the change of the shapes."""
     held, solver = found.body.held, found.solver
-    basis = held.load(by_shapes) @ found.mixing.T
+    by_V = held.load(by_shapes)
+    if len(found.loaded):  # changes have no part in the span
+        by_V = by_V - solver.system.M @ (found.basis @ (found.basis.T @ by_V))
+    basis = by_V @ found.mixing.T
     kept = solver.found.kept
     count = len(kept)
     Y = solver.response.solve(basis[:, :count])

@@ -120,6 +120,11 @@ class Reduced:
     shapes: Array
     sid: StandardInput
 
+    @cached_property
+    def basis(self) -> Array:
+        """The shapes by the free displacements (r, n), of unit mass."""
+        return _basis(self.body, self.solver, self.loaded) @ self.mixing
+
 
 def reduced(body: Body) -> Reduced:
     """Reduce a real body; raises Refused and AnalysisError."""
@@ -149,8 +154,11 @@ def derivative(before: Reduced, body: Body, step: float) -> StandardInput:
 
 
 def _along(before: Reduced, body: Body, solver: Solved | Changed) -> StandardInput:
-    """Terms of a changed body, in the basis that a solver gives."""
-    return _terms(body, solver, body.held.expand(_basis(body, solver, before.loaded) @ before.mixing))
+    """Terms of a changed body, in the basis that a solver gives, turned as little as it can within the span."""
+    V = _basis(body, solver, before.loaded) @ before.mixing
+    if len(before.loaded):  # static shapes; changes of modes have no part in the span
+        V = V - 1j * before.basis @ (before.basis.T @ (before.solver.system.M @ V.imag))
+    return _terms(body, solver, body.held.expand(V))
 
 
 def _bent_by(body: Body) -> tuple[Array, list[str]]:

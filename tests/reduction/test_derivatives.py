@@ -58,6 +58,16 @@ def test_against_differences():
     assert pytest.approx((phi[0] - phi[1]) / (2 * h), rel=1e-6, abs=1e-6) == along.nodes[0].phi.M0
 
 
+@pytest.mark.parametrize("frame", [lambda body: body, free])
+def test_shapes_do_not_turn_within_their_span(frame):
+    """The modulus scales static shapes, and leaves the span of all: the mass stays, the stiffness scales."""
+    E = 2.1e11
+    before = reduced(frame(crank(10, 2, E=E, static=(0,))))
+    along = derivative(before, frame(crank(10, 2, E=E + 1j * STEP * E, static=(0,))), STEP * E)
+    assert np.abs(along.Me.M0).max() * E < 1e-7  # the shapes are orthonormal to 1e-8
+    assert np.abs(E * along.Ke.M0 - before.sid.Ke.M0).max() < 1e-7 * before.sid.Ke.M0.max()
+
+
 def test_frozen_modes_are_wrong():
     """What is proved above is not that nothing moves."""
     before = reduced(crank(10, 2, L=0.4))
