@@ -37,6 +37,15 @@ class Transfer(NamedTuple):
     frequency_rho: Sequence[float]  # (p,)
 
 
+class Jump(NamedTuple):
+    """A time at which signals may jump, and spans of time points beside it, s, as of ``model.problem.Split``."""
+
+    time: complex
+    time_rho: Sequence[float]  # (p,)
+    before: tuple[float, float]
+    behind: tuple[float, float]
+
+
 @dataclass(frozen=True)
 class Objective:
     """One number per simulation.
@@ -55,6 +64,7 @@ class Objective:
     sharpness_rho: Sequence[float] = ()  # (p,)
     end: complex | None = None  # of the analysis, s, None at its last time point; of kind at the time itself
     end_rho: Sequence[float] = ()  # (p,)
+    jumps: tuple[Jump, ...] = ()  # of integrands, in order of time
     operands: tuple["Objective", ...] = ()  # of an expression of objectives
     values: Mapping[str, complex] | None = None  # parameter values other than those of the file
     description: str = ""
@@ -73,11 +83,13 @@ def objectives_of(
     sensor_rows: Mapping[str, slice],
     parameters: Sequence[str],
     end: Number | None = None,
+    jumps: tuple[Jump, ...] = (),
     environment: Any = None,
 ) -> list[Objective]:
     """Objectives in the order of the file.
 
-    ``end`` is the number of the file for the end of the analysis, None for its last time point. An ``environment``
+    ``end`` is the number of the file for the end of the analysis, None for its last time point; ``jumps`` are as from
+    ``splits_in``. An ``environment``
     (``spec.Expressions``) may replace that of the file; ``numbers`` evaluates as ``Numbers``.
     """
     file, expressions = model_file.objectives, environment or model_file.expressions
@@ -89,7 +101,7 @@ def objectives_of(
         if name in found:
             return found[name]
         spec = file[name]
-        arguments: dict[str, Any] = {"sensors": sensor_rows, **ends}
+        arguments: dict[str, Any] = {"sensors": sensor_rows, "jumps": jumps if spec.is_sum else (), **ends}
         names, text = widths, written_out(spec.text, model_file.formulas)
         if spec.sharpness is not None:
             arguments["sharpness"] = numbers(spec.sharpness)
@@ -124,6 +136,14 @@ def objectives_of(
         return found[name]
 
     return [objective(name) for name in file]
+
+
+def splits_in(problem: Problem) -> tuple[Jump, ...]:
+    """Where signals may jump, with derivatives by the parameters of the problem."""
+    return tuple(
+        Jump(problem.theta[list(numbers)].sum(), problem.theta_rho[list(numbers)].sum(axis=0), before, behind)
+        for numbers, before, behind in problem.splits
+    )
 
 
 def expressed(model_file: ModelFile, rows: Mapping[str, slice], parameters: Sequence[str]) -> tuple[Objective, ...]:

@@ -15,6 +15,7 @@ from mbsim_cli.assembly.elements.unsmooth_laws import (
     event_times_of,
     has_breakpoints,
     jumps_of,
+    splits_of,
     unsmooth_laws,
 )
 from mbsim_cli.assembly.mechanism import (
@@ -28,7 +29,7 @@ from mbsim_cli.assembly.mechanism import (
     require_loads,
     undetermined_loads,
 )
-from mbsim_cli.assembly.objectives import Objective, expressed, objectives_of
+from mbsim_cli.assembly.objectives import Objective, expressed, objectives_of, splits_in
 from mbsim_cli.assembly.options import check_differentiable, end_of, warnings_of_settings
 from mbsim_cli.assembly.packing import OTHERS, Packing, ParameterValue, pack, parameter_values
 from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Theta
@@ -329,7 +330,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     ]
     return Assembled(
         problem=problem,
-        objectives=objectives_of(model_file, packing.numbers, packed.sensors.rows, wanted, end),
+        objectives=objectives_of(model_file, packing.numbers, packed.sensors.rows, wanted, end, splits_in(declared)),
         parameters=parameters,
         sensor_rows=packed.sensors.rows,
         contacts=packed.sensors.contacts,
@@ -395,6 +396,8 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
                 by_all = system.theta.jacobian(every, {*laws.theta.tolist(), *laws.window.tolist()})
             stops = () if problem.options.integrated else event_times_of(problem, by_all)
             problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
+    if problem.summed and problem.options.analysis in ("forward_dynamics", "inverse_dynamics", "kinematics"):
+        problem = replace(problem, splits=splits_of(problem))
     system.stop()
     return problem
 

@@ -158,6 +158,14 @@ class Gap(NamedTuple):
     begins: tuple[int, ...] = ()  # offsets in theta whose sum is the closing value
 
 
+class Split(NamedTuple):
+    """A time at which accelerations jump, so that integrals are split there."""
+
+    numbers: tuple[int, ...]  # offsets in theta whose sum is the time
+    before: tuple[float, float]  # from and to which time points lie between it and the change of a law before, s
+    behind: tuple[float, float]
+
+
 class Branching(NamedTuple):
     """An expression of a force that may jump: it compares numbers, or takes a sign."""
 
@@ -196,7 +204,8 @@ class Problem:
     branchings: tuple[Branching, ...] = ()  # observed for jumps
     expressed: tuple[Any, ...] = ()  # assembly.objectives.Objective of each number of sensors of type expression
     movable: np.ndarray | None = None  # (len(theta),) bool: numbers of laws that depend on parameters
-    jumps: frozenset[int] = frozenset()  # offsets in theta of times at which driven accelerations jump
+    jumps: frozenset[int] = frozenset()  # offsets in theta of times at which accelerations jump
+    splits: tuple[Split, ...] = ()  # in order of time; empty without integrals
     ahead: Any = None  # solve.lanes.RunAhead, if the run is already made in a lane
     summed: bool = False  # an objective is an integral: adaptive integrators add time points inside steps
 

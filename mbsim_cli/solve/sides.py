@@ -147,16 +147,17 @@ def _coincidences(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[C
     return found
 
 
-def jumped(problem: Problem) -> dict[str, str]:
-    """By parameter: why derivatives of samples on output times at which laws jump are missing."""
-    times = {k: jump.row * problem.options.step for s in sides_of(problem) for jump in s.jumps for k in jump.columns}
-    names = problem.names.parameters
-    return {
-        names[k]: f"{names[k]} moves a jump of accelerations that lies on an output time, {time:.6g} s: "
-        f"on which side of it the sample there lies changes with {names[k]}; let it lie between output times"
-        for k, time in times.items()
-        if k < len(names)
-    }
+def jumped(problem: Problem) -> list[tuple[float, np.ndarray, str]]:
+    """Output times at which laws jump, the parameters that move these, and why derivatives by them are missing."""
+    names, found = problem.names.parameters, []
+    for jump in (jump for sides in sides_of(problem) for jump in sides.jumps):
+        columns = jump.columns[jump.columns < len(names)]
+        if columns.size:
+            by = " and ".join(names[k] for k in columns)
+            time = jump.row * problem.options.step
+            why = f"accelerations jump at {time:.6g} s, an output time, and {by} would move the jump: "
+            found.append((time, columns, f"{why}what jumps there has no derivative; let it lie between output times"))
+    return found
 
 
 def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], run: Run) -> Iterator[Block]:

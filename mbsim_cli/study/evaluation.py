@@ -261,8 +261,9 @@ def _jump_reasons(problem: Problem, gradient: np.ndarray, known: Mapping[str, st
     """Why derivatives are NaN where samples jump on output times, by parameter; without ``known`` ones."""
     from mbsim_cli.solve.sides import jumped
 
-    undefined = {name for name, lacks in zip(problem.names.parameters, np.isnan(gradient), strict=True) if lacks}
-    return {name: reason for name, reason in jumped(problem).items() if name in undefined and name not in known}
+    lacks, names = np.isnan(gradient), problem.names.parameters
+    found = {names[k]: reason for _, columns, reason in jumped(problem) for k in columns if lacks[k]}
+    return {name: reason for name, reason in found.items() if name not in known}
 
 
 def by_fields(fields: "Sequence[DensityField]", results: Mapping[str, Gradient]) -> dict[str, dict[str, np.ndarray]]:

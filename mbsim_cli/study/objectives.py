@@ -22,7 +22,6 @@ from mbsim_cli.study.streams import (
     Uncertainty,
     around,
     continuation,
-    trapezoidal,
     weighed,
 )
 
@@ -121,13 +120,6 @@ class At(Final):
 # Integrals over time, and means.
 
 
-def _with_end(time: np.ndarray, inside: bool, to_end: np.ndarray) -> np.ndarray:
-    """Weights of the stored time points in an integral: if there are others ``inside`` steps, to the end alone."""
-    found = (np.zeros(len(time)) if inside else trapezoidal(time)).astype(to_end.dtype)
-    found[-len(to_end) :] += to_end
-    return found
-
-
 class Integral(Stream):
     """Integral over time."""
 
@@ -148,11 +140,12 @@ class Integral(Stream):
         return 1.0
 
     def weights(self, time):
-        return _with_end(time, self._inside, self.to_end.integral)
+        return self.weights_of_integral(time)
 
     @property
     def errors(self):
         others = self.extent * self.drift + self.beyond(lambda to_end: to_end.integral)
+        others = others + self.errors_at_jumps(np.asarray)
         own = np.abs(self._integrals.errors(self.course.intervals)).sum(axis=0)  # by both causes, without cancelling
         return Uncertainty(own + others, self._integrals.sizes)
 
@@ -163,7 +156,7 @@ class Integral(Stream):
     @property
     def _whole(self):
         """Integrals (1 + p,) until the end."""
-        return self._integrals.sums[0] + weighed(self.to_end.integral, self._tail)
+        return self._integrals.sums[0] + weighed(self.to_end.integral, self._tail) + self.at_jumps(np.asarray)[0]
 
     @property
     def value(self):
@@ -171,7 +164,8 @@ class Integral(Stream):
 
     @property
     def gradient(self):
-        return self._whole[1:] + self.by_end(weighed(self.to_end.value, self._tail[0]))
+        by_times = self.at_jumps(np.asarray)[1] + self.by_end(weighed(self.to_end.value, self._tail[0]))
+        return self._whole[1:] + by_times
 
 
 class Mean(Integral):
@@ -361,7 +355,7 @@ class SmoothMaximum(Stream):
     def weights(self, time):
         if self.still:
             return np.ones(1)
-        return _with_end(time, self._inside, self.to_end.integral) / self._total
+        return self.weights_of_integral(time) / self._total
 
     def share(self, value):
         return np.ones(1) if self.still else np.exp(self._sharpness * value - self._top)
@@ -373,7 +367,13 @@ class SmoothMaximum(Stream):
 
     @property
     def _total(self):
-        return self._integrals.sums[0, 0] + weighed(self.to_end.integral, self._last_weights)
+        at_jumps = self.at_jumps(self._summands)[0][0]
+        return self._integrals.sums[0, 0] + weighed(self.to_end.integral, self._last_weights) + at_jumps
+
+    def _summands(self, rows: np.ndarray) -> np.ndarray:
+        """exp(s f), that times the derivatives, and times f (2 + p, k) from rows (1 + p, k)."""
+        weight = np.exp(self._sharpness * rows[0] - self._top)
+        return np.vstack([weight, weight * rows[1:], weight * rows[0]])
 
     @property
     def value(self):
@@ -392,12 +392,13 @@ class SmoothMaximum(Stream):
         if self.still:
             return derivative[:, -1]
         sharpness, weight, total = self._sharpness, self._last_weights, self._total
-        slope = self._integrals.sums[0, 1:] + weighed(to_end.integral, weight * derivative)
-        moment = self._moment + weighed(to_end.integral, weight * value)
+        (_, *slopes, of_value), by_times = self.at_jumps(self._summands)
+        slope = self._integrals.sums[0, 1:] + weighed(to_end.integral, weight * derivative) + slopes
+        moment = self._moment + weighed(to_end.integral, weight * value) + of_value
         by_sharpness = (moment / total - self.value) / sharpness
         by_end = (weighed(to_end.value, weight) / total - 1.0 / (self.end - self.course.start)) / sharpness
         explicit = by_sharpness * np.asarray(self.objective.sharpness_rho)[: self.p]
-        return slope / total + explicit + self.by_end(by_end)
+        return slope / total + by_times / (sharpness * total) + explicit + self.by_end(by_end)
 
     @property
     def errors(self):
@@ -409,7 +410,9 @@ class SmoothMaximum(Stream):
         by_slope = np.abs(relative[:, 1:] - np.multiply.outer(relative[:, 0], slope)).sum(axis=0)
         # 1 where the integral is that of a single time point, 0 where quadrature follows the integrand
         narrowness = float(np.minimum(1.0, 3.0 * np.abs(absolute[0, 0] / integral[0])))
-        errors = np.append(by_value, by_slope) + narrowness * self._peak.error + self.drift
+        at_jumps = self.errors_at_jumps(self._summands, self._sharpness) / abs(integral[0])
+        at_jumps[0] /= abs(self._sharpness)
+        errors = np.append(by_value, by_slope) + at_jumps + narrowness * self._peak.error + self.drift
         return Uncertainty(errors, np.append(0.0, self._integrals.sizes[1:] / abs(integral[0])))
 
 
@@ -579,6 +582,7 @@ def by_few(objective: Objective, chosen: Sequence[int]) -> Objective:
         parameters=tuple(objective.parameters[k] for k in chosen),
         sharpness_rho=of_chosen(objective.sharpness_rho),
         end_rho=of_chosen(objective.end_rho),
+        jumps=tuple(jump._replace(time_rho=of_chosen(jump.time_rho)) for jump in objective.jumps),
         operands=tuple(by_few(operand, chosen) for operand in objective.operands),
     )
 
@@ -588,7 +592,7 @@ def explicit_parameters(objective: Objective) -> set[int]:
     found = set().union(*map(explicit_parameters, objective.operands)) if objective.operands else set()
     named = set(objective.integrand.parameters)
     found |= {k for k, name in enumerate(objective.parameters) if name in named}
-    for by_parameter in (objective.sharpness_rho, objective.end_rho):
+    for by_parameter in (objective.sharpness_rho, objective.end_rho, *(jump.time_rho for jump in objective.jumps)):
         found |= set(np.flatnonzero(np.asarray(by_parameter)).tolist())
     return found
 
@@ -596,7 +600,7 @@ def explicit_parameters(objective: Objective) -> set[int]:
 def stepped(objective: Objective, k: int, value: complex) -> Objective:
     """The objective where its parameter k has a complex value, real but for a tiny step; without derivatives."""
 
-    def moved(number: complex | None, by_parameter: Sequence[float]) -> complex | None:
+    def moved(number: Any, by_parameter: Sequence[float]) -> Any:
         return None if number is None else number + 1j * value.imag * by_parameter[k] if len(by_parameter) else number
 
     return replace(
@@ -607,6 +611,7 @@ def stepped(objective: Objective, k: int, value: complex) -> Objective:
         sharpness_rho=(),
         end=moved(objective.end, objective.end_rho),
         end_rho=(),
+        jumps=tuple(jump._replace(time=moved(jump.time, jump.time_rho), time_rho=()) for jump in objective.jumps),
         operands=tuple(stepped(operand, k, value) for operand in objective.operands),
         values={objective.parameters[k]: value},
     )

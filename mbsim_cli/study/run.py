@@ -53,7 +53,12 @@ class RunDiagnostics:
             self._all.append(CableHealth(problem.names, cables))
         if problem.branchings:
             self._all.append(JumpHealth(problem))
-        self._all += [self.reactions, self.multipliers, FiniteHealth(assembled.sensor_rows)]
+        jumps: Sequence[Any] = ()
+        if problem.jumps:
+            from mbsim_cli.solve.sides import jumped
+
+            jumps = jumped(problem)
+        self._all += [self.reactions, self.multipliers, FiniteHealth(assembled.sensor_rows, jumps)]
 
     def add(self, block: Block) -> None:
         """Pass the next block to every diagnostic."""

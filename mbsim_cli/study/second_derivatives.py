@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbsim_cli.assembly.elements.unsmooth_laws import acceleration_jumps, driving_edges
-from mbsim_cli.assembly.objectives import Objective, objectives_of
+from mbsim_cli.assembly.objectives import Objective, objectives_of, splits_in
 from mbsim_cli.assembly.options import end_of
 from mbsim_cli.assembly.position.closing import start_from
 from mbsim_cli.assembly.problem import Assembled
@@ -101,4 +101,4 @@ def _beside(assembled: Assembled, direction: np.ndarray) -> tuple[Problem, list[
     )
     environment = file.expressions.beside({key: 1j * STEP * d for key, d in moves.items()})
     numbers, end = _ComplexNumbers(environment), end_of(file, assembled.choices.get("duration"))
-    return moved, objectives_of(file, numbers, assembled.sensor_rows, keys, end, environment)
+    return moved, objectives_of(file, numbers, assembled.sensor_rows, keys, end, splits_in(moved), environment)

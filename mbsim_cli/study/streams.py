@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.objectives import Objective
+from mbsim_cli.assembly.objectives import Jump, Objective
 from mbsim_cli.model.problem import Block
 from mbsim_cli.solve.blocks import SHARES, WEIGHTS
 
@@ -35,6 +35,7 @@ class Course:
         self.last = np.zeros(0)  # last times, s
         self.start = 0.0  # s
         self.intervals = 0
+        self.jumps: Sequence[Jump] = ()  # at which integrals are split
         self.ahead: np.ndarray | None = None  # (1 + p,) time by which the motion and its derivatives are ahead, s
         self._latest: tuple[np.ndarray | None, TimePoints] = None, TimePoints(self.last, *np.zeros((2, 2, 0)))
 
@@ -54,12 +55,21 @@ class Course:
                 if known and self.ahead is not None:
                     shifts[:, 0] = self.ahead
             self.ahead = None if shift is None else shifts[:, -1]
-            by_quadrature = np.diff(joined) / -6.0
+            lengths = intervals(joined, self.jumps)
+            by_quadrature = lengths / -6.0
             by_quadrature[(self.intervals + 1) % 2 :: 2] *= -1.0
+            by_quadrature[_without_partner(lengths, self.intervals)] = 0.0
             self.intervals += len(joined) - 1
-            weights = np.stack([trapezoidal(joined), _of_changes(by_quadrature)])
-            self._latest = time, TimePoints(joined, weights, _of_changes(0.5 * (shifts[:, 1:] + shifts[:, :-1])))
+            weights = np.stack([trapezoidal(lengths), _of_changes(by_quadrature)])
+            by_motion = np.where(lengths == 0.0, 0.0, 0.5 * (shifts[:, 1:] + shifts[:, :-1]))
+            self._latest = time, TimePoints(joined, weights, _of_changes(by_motion))
         return self._latest[1]
+
+
+def _without_partner(lengths: np.ndarray, first: int) -> np.ndarray:
+    """Those of intervals (k,), by number, whose partner in a pair has a jump; ``first`` is how many came before."""
+    partners = ((first + np.flatnonzero(lengths == 0.0)) ^ 1) - first
+    return partners[(partners >= 0) & (partners < len(lengths))]
 
 
 def _of_changes(factors: np.ndarray) -> np.ndarray:
@@ -70,11 +80,19 @@ def _of_changes(factors: np.ndarray) -> np.ndarray:
     return weights
 
 
-def trapezoidal(time: np.ndarray) -> np.ndarray:
-    """Weights (B,) of the trapezoidal rule, s."""
-    half, weights = 0.5 * np.diff(time), np.zeros(len(time))
-    weights[:-1] = half
-    weights[1:] += half
+def intervals(time: np.ndarray, jumps: Sequence[Jump]) -> np.ndarray:
+    """Lengths (B - 1,) of the intervals between time points, s; zero for those in which signals jump."""
+    lengths = np.diff(time)
+    for jump in jumps:
+        lengths[(time[1:] > jump.before[1]) & (time[:-1] < jump.behind[0])] = 0.0
+    return lengths
+
+
+def trapezoidal(lengths: np.ndarray) -> np.ndarray:
+    """Weights (B,) of the trapezoidal rule over intervals (B - 1,), s."""
+    weights = np.zeros(len(lengths) + 1)
+    weights[:-1] = 0.5 * lengths
+    weights[1:] += 0.5 * lengths
     return weights
 
 
@@ -214,6 +232,8 @@ class Integrals:
 
     def add(self, points: TimePoints, rows: np.ndarray, shrink: float = 1.0) -> None:
         """Add successive time points; earlier sums are multiplied by ``shrink``."""
+        if not points.weights[0].all():  # a time point on a jump has one-sided derivatives, if any
+            rows = np.where(points.weights[0] == 0.0, 0.0, rows)
         # derivatives whose error is not observed share that of the motion
         by_motion = points.by_motion if len(points.by_motion) == len(rows) else points.by_motion[:1]
         self.sums = shrink * self.sums + np.vstack([points.weights @ rows.T, (by_motion * rows).sum(axis=1)])
@@ -263,7 +283,7 @@ def continuation(time: np.ndarray, end: complex) -> Continuation:
     return _continuation(np.asarray(time, dtype=float).tobytes(), end, np.iscomplexobj(end))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _continuation(points: bytes, end: complex, is_complex: bool) -> Continuation:
     # the same for all objectives of an analysis, and for all cases of a study; equal keys may be numbers of two kinds
     time = np.frombuffer(points)
@@ -277,6 +297,54 @@ def _continuation(points: bytes, end: complex, is_complex: bool) -> Continuation
     powers = beyond**power
     slopes = np.append(0.0, power[1:] * powers[:-1])
     return Continuation(powers @ basis, slopes @ basis / step, step * (beyond * powers / (power + 1)) @ basis)
+
+
+# Where signals jump at a time that parameters move, as accelerations do where the law of a force jumps.
+#
+# The interval with the jump is left to the polynomials through the time points on both sides, so that an integral moves
+# with the time of the jump. Steps of adaptive integrators end there: then derivatives by this time are left to them.
+
+
+class Across(NamedTuple):
+    """Weights (k,) of the time points on both sides of a jump, at its time."""
+
+    fall: np.ndarray  # of the signal before, less that behind
+    integral: np.ndarray  # of its integral over the intervals with the jump, s
+
+
+def across(jump: Jump, before: np.ndarray, behind: np.ndarray) -> Across:
+    """Weights of the times ``before`` and ``behind`` a jump; analytic in its time."""
+    to, back = continuation(before, jump.time), continuation(-behind[::-1], -jump.time)
+    return Across(np.append(to.value, -back.value[::-1]), np.append(to.integral, back.integral[::-1]))
+
+
+def beside(jump: Jump, time: np.ndarray) -> tuple[slice, slice]:
+    """The time points on both sides of a jump from which a signal is extrapolated, up to ``TIMES`` each."""
+    first, end = np.searchsorted(time, jump.before)
+    begin, last = np.searchsorted(time, jump.behind)
+    return slice(max(first, end - TIMES), end), slice(begin, min(last, begin + TIMES))
+
+
+class Beside:
+    """A signal and its derivatives by p parameters at the time points beside a jump."""
+
+    def __init__(self, jump: Jump, p: int):
+        self.jump = jump
+        self.time, self.rows = np.zeros(0), np.zeros((1 + p, 0))
+
+    def add(self, time: np.ndarray, rows: np.ndarray) -> None:
+        """Add the next time points (B,), and rows (1 + p, B)."""
+        if time[-1] >= self.jump.before[0] and time[0] <= self.jump.behind[1]:
+            time, rows = np.append(self.time, time), np.concatenate([self.rows, rows], axis=1)
+            sides = beside(self.jump, time)
+            self.time = np.concatenate([time[side] for side in sides])
+            self.rows = np.concatenate([rows[:, side] for side in sides], axis=1)
+
+    def weights(self, fewer: int = 0) -> Across:
+        """Weights of its time points, without so many on each side."""
+        here = int(np.searchsorted(self.time, self.jump.behind[0]))
+        found = across(self.jump, self.time[fewer:here], self.time[here : len(self.time) - fewer])
+        return Across(*(np.pad(weights, fewer) for weights in found))
 
 
 BESIDE = 2  # time points on each side of a time, that a cubic polynomial passes through
@@ -398,6 +466,8 @@ class Stream:
         self._spread = Spread(p)
         self._scale = Scale(objective)
         self._inside = False  # whether a run has time points inside steps
+        self._beside = [Beside(jump, p) for jump in objective.jumps]
+        self.course.jumps = self.course.jumps or objective.jumps
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Add a block of time points, which may be empty; ``shift`` (1 + p, B) as of ``Course.points``."""
@@ -411,6 +481,8 @@ class Stream:
         points = self.course.points(block.time, shift)
         signal = integrand_of(self.objective, block)
         rows = np.concatenate([self._tail, signal.rows], axis=1)
+        for each in self._beside:
+            each.add(block.time, signal.rows)
         self._tail = rows[:, rows.shape[1] - len(self.course.last) :].copy()
         rows = rows[:, rows.shape[1] - len(points.time) :]
         self._scale.add(block, signal)
@@ -450,8 +522,7 @@ class Stream:
         """Errors (1 + p,) of the extrapolation to the end: its change with one time point fewer."""
         if len(self.course.last) < TIMES:
             return np.zeros(1 + self.p)
-        by_fewer = weighed(of(continuation(self.course.last[1:], self.end)), self._tail[:, 1:])
-        return np.abs(weighed(of(self.to_end), self._tail) - by_fewer)
+        return np.abs(weighed(of(self.to_end), self._tail) - weighed(of(self._continued(1)), self._tail))
 
     @property
     def uncertainty(self) -> Uncertainty:
@@ -484,6 +555,42 @@ class Stream:
         """Factors (B,) of these where the signal has a value (B,); after the run."""
         return np.ones(len(value))
 
+    def at_jumps(self, summand: Callable[[np.ndarray], np.ndarray], fewer: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """What jumps add to integrals (q,) of ``summand``, and to derivatives (p,) of the first by their times.
+
+        ``summand`` gives what is integrated (q, k) from rows (1 + p, k) of the signal. Both sides of a jump are
+        extrapolated from so many time points ``fewer``.
+        """
+        found, by_times = np.zeros(len(summand(self._tail))), np.zeros(self.p)
+        for each in self._beside:
+            weights, rows = each.weights(fewer), summand(each.rows)
+            found = found + weighed(self._share(each.jump, weights), rows)
+            by_times = by_times + self._through(each.jump.time_rho, weighed(weights.fall, rows[0]))
+        return found, by_times
+
+    def errors_at_jumps(self, summand: Callable[[np.ndarray], np.ndarray], per: complex = 1.0) -> np.ndarray:
+        """Errors (1 + p,) of integrals of summands, less what derivatives through times are divided by ``per``."""
+        (found, by_times), (other, by_other) = self.at_jumps(summand), self.at_jumps(summand, 1)
+        errors = (found - other)[: 1 + self.p]
+        errors[1:] += (by_times - by_other) / per
+        return np.abs(errors)
+
+    def _share(self, jump: Jump, weights: Across) -> np.ndarray:
+        """Weights (k,) of the time points beside a jump in an integral; steps of adaptive integrators end there."""
+        return (jump.time - np.real(jump.time)) * weights.fall if self._inside else weights.integral
+
+    def weights_of_integral(self, time: np.ndarray) -> np.ndarray:
+        """Weights (N,) of all stored time points in an integral; without those that have others inside their steps."""
+        to_end, jumps = self.to_end.integral, self.course.jumps
+        shares = [self._share(each.jump, each.weights()) for each in self._beside]
+        found = np.zeros(len(time), np.result_type(float, to_end, *shares))
+        if not self._inside:
+            found += trapezoidal(intervals(time, jumps))
+        found[-len(to_end) :] += to_end
+        for each, share in zip(self._beside, shares, strict=True):
+            found[np.concatenate([np.arange(len(time))[side] for side in beside(each.jump, time)])] += share
+        return found
+
     @property
     def still(self) -> bool:
         """Whether there is but one time point."""
@@ -498,9 +605,20 @@ class Stream:
     @property
     def to_end(self) -> Continuation:
         """Weights of the last time points in quantities between them and the end."""
-        return continuation(self.course.last, self.end)
+        return self._continued(0)
+
+    def _continued(self, fewer: int) -> Continuation:
+        """The same, from so many time points fewer; integrals are not continued across a jump."""
+        last = self.course.last
+        first = fewer + max((int(np.searchsorted(last, each.jump.behind[0])) for each in self._beside), default=0)
+        found = continuation(last[first:], self.end)
+        return found if not first else Continuation(*(np.pad(weights, (first, 0)) for weights in found))
 
     def by_end(self, rate: Any) -> np.ndarray:
         """Derivatives (p,) of a quantity through the end of the analysis, from that by the end."""
-        by_parameter = np.asarray(self.objective.end_rho)[: self.p]
-        return rate * by_parameter if by_parameter.any() and not self.still else np.zeros(self.p)
+        return np.zeros(self.p) if self.still else self._through(self.objective.end_rho, rate)
+
+    def _through(self, time_rho: Sequence[float], rate: Any) -> np.ndarray:
+        """Derivatives (p,) of a quantity through a time, from that by the time."""
+        by_parameter = np.asarray(time_rho)[: self.p]
+        return rate * by_parameter if by_parameter.any() else np.zeros(self.p)

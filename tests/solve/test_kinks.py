@@ -198,26 +198,52 @@ def test_jumps_that_parameters_part_are_warned_of():
     assert not build(model(BLEND, drives=True, also=late, parameters={"c": A + 1e-9}, **by), Settings(), None).warnings
 
 
-def test_integrals_over_what_jumps_are_warned_of():
-    """That of the squared acceleration of the cart is h^2 (b - a), of which instants alone know h."""
+ACCELERATES = {"acc": {"type": "coordinate", "coordinate": "way.displacement", "derivative": 2}}
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+@pytest.mark.parametrize("how", ["recursive", "ali3p-rtdyn1"])
+@pytest.mark.parametrize(("a", "b"), [(A, B), (0.032, 0.092)])
+def test_integrals_follow_times_at_which_accelerations_jump(method, how, a, b):
+    """That of the squared acceleration of the cart is h^2 (b - a), also where a and b are output times."""
+    by = {"sensitivity": {"method": method, "parameters": "all"}, "formulation": how, "parameters": {"a": a, "b": b}}
     integral = {"objectives": {"e": {"integral": "acc**2"}}}
-    accelerates = {"acc": {"type": "coordinate", "coordinate": "way.displacement", "derivative": 2}}
-    by = {"sensitivity": {"method": "ddm", "parameters": "all"}}
-    assembled = build(model(BLEND, drives=True, extra=integral, sensors=accelerates, **by), Settings(), None)
-    for t, name in ((A, "a"), (B, "b")):
-        assert any(f"accelerations jump at {t} s, a time that depends on {name}:" in w for w in assembled.warnings)
+    assembled = build(model(BLEND, drives=True, extra=integral, sensors=ACCELERATES, **by), Settings(), None)
     found = evaluate(assembled.problem, assembled.objectives)["e"]
-    assert found.value == pytest.approx(HEIGHT**2 * (B - A), rel=0.05) and abs(found.gradient[0]) < 1e-9
-    slider = {"acc": accelerates["acc"] | {"coordinate": "slope.displacement"}}
-    assert not build(model(WINDOW, drives=False, extra=integral, sensors=slider, **by), Settings(), None).warnings
+    assert found.value == pytest.approx(HEIGHT**2 * (b - a), rel=1e-10) and not assembled.warnings
+    np.testing.assert_allclose(found.gradient, [-(HEIGHT**2), HEIGHT**2, 2.0 * HEIGHT * (b - a)], rtol=1e-9)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+def test_integrals_follow_times_at_which_forces_jump(method):
+    """The squared acceleration of the slider under a force that falls to a third."""
+    law = {"type": "spline", "between": "constant", "times": [0, "a", 2], "values": ["3*h", "h", "h"]}
+    extra = {"objectives": {"e": {"integral": "acc**2"}}}
+    slides = {"acc": ACCELERATES["acc"] | {"coordinate": "slope.displacement"}}
+    by = {"sensitivity": {"method": method, "parameters": ["a"]}}
+    assembled = build(model(law, drives=False, extra=extra, sensors=slides, **by), Settings(), None)
+    found, size = evaluate(assembled.problem, assembled.objectives)["e"], (HEIGHT / MASS) ** 2
+    assert found.value == pytest.approx(size * (9.0 * A + END - A), rel=1e-10)
+    assert found.gradient[0] == pytest.approx(8.0 * size, rel=1e-9)
+
+
+def test_integrals_over_what_jumps_between_two_time_points_are_warned_of():
+    extra = {"objectives": {"e": {"integral": "acc**2"}}}
+    by = {"sensitivity": {"method": "ddm", "parameters": "all"}, "parameters": {"a": A, "b": A + 3e-3}}
+    assembled = build(model(BLEND, drives=True, extra=extra, sensors=ACCELERATES, **by), Settings(), None)
+    for t, name in ((A, "a"), (A + 3e-3, "b")):
+        assert any(f"signals jump at {t:g} s, a time that depends on {name}," in w for w in assembled.warnings)
+    slider = {"acc": ACCELERATES["acc"] | {"coordinate": "slope.displacement"}}
+    assert not build(model(WINDOW, drives=False, extra=extra, sensors=slider, **by), Settings(), None).warnings
 
 
 @pytest.mark.interpreted
 def test_adjoint_of_rows_at_which_accelerations_jump():
     """Rows show what holds behind a jump: the adjoint takes them there, in however many parts it goes back."""
     of = {"objectives": {"e": {"integral": "acc**2"}}}
-    accelerates = {"acc": {"type": "coordinate", "coordinate": "way.displacement", "derivative": 2}}
-    by = {"parameters": {"a": 0.03, "b": 0.09}, "integrator": "rk4", "step": 0.03, "extra": of, "sensors": accelerates}
+    by = {"parameters": {"a": 0.03, "b": 0.09}, "integrator": "rk4", "step": 0.03, "extra": of, "sensors": ACCELERATES}
     for method in ("ddm", "adjoint"):
         sensitivity = {"method": method, "parameters": ["h"]}
         assembled = build(model(BLEND, drives=True, sensitivity=sensitivity, **by), Settings(), None)

@@ -139,7 +139,10 @@ def test_samples_that_jump_on_an_output_time_have_no_derivative(tmp_path, method
     path.write_text(text.replace(smooth, f"{{type: windowed, start: delay, end: delay + 0.04, law: {pulse}}}"))
     model = mbsim.load(path)
     found = model.run(sensitivity=method).objectives
-    assert np.isnan(found["jolt"].by("delay")) and "lies on an output time, 0.0" in found["jolt"].undefined["delay"]
+    assert (
+        np.isnan(found["jolt"].by("delay"))
+        and ", an output time, and delay would move" in found["jolt"].undefined["delay"]
+    )
     assert not found["swing"].undefined and np.isfinite([found["jolt"].by(name) for name in ("m", "kick")]).all()
     late, early = (model.run(sensitivity="none", delay=0.02 + k * 1e-6).objectives["swing"].value for k in (1, -1))
     assert np.isclose(found["swing"].by("delay"), (late - early) / 2e-6, rtol=1e-4)

@@ -7,6 +7,7 @@ parameters move.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import ceil, floor, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -14,13 +15,14 @@ import numpy as np
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.layout import NONE, Laws
-from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.problem import Options, Problem, Split
 from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_law, grouped, groups_in_run, laws_of_forces
 from mbsim_cli.spec.model_file import ModelFile
 
 JUMP = 1e-6  # of a rate, over the rate, that counts as one
 ASIDE = 1e-6  # of the duration: interval of a difference of rates that gives an acceleration
 FAR = 1e-2  # of the duration: distance from a breakpoint at which the size of accelerations is taken
+WHOLE = 1e-9  # of a step: above the round-off of sums of steps
 ACCELERATION_JUMP = 1e-4  # over these accelerations, that counts as a jump
 SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
 SMOOTHER = (
@@ -69,23 +71,63 @@ def check_jumping_forces(problem: Problem, issue: Callable[..., None]) -> None:
 
     A piece of a step that ends at a jump has the mean of both sides there, whatever its length.
     """
+    reported = set[int]()
+    for law, group, before, behind in _jumping_forces(problem):
+        if law not in reported and (when := _moved_instant(problem, group)):
+            reported.add(law)
+            jump = f"the force jumps from {before:.4g} to {behind:.4g} {when}"
+            message = f"{jump}: steps of the trapezoidal rule halve the derivatives by it"
+            hint = "use formulation: recursive, or ali1p-rtdyn1 with loops; or let the force be continuous"
+            issue(problem.names.laws[law], message, hint)
+
+
+def _jumping_forces(problem: Problem) -> Iterator[tuple[int, list[Breakpoint], float, float]]:
+    """Laws of forces and their breakpoints at times during a run at which they jump, and their values on both sides."""
     laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
-    moved, least = np.array(problem.theta_rho.any(axis=1)), 1e-14 * end
-    if not moved.any():
-        return
-    for law in set(laws_of_forces(problem.model).tolist()) - {NONE}:
-        edges = [point for point in _edges(problem, moved, law) if moved[list(point.numbers)].any()]
-        times = np.linspace(0.0, end, SAMPLES) if edges else ()
+    unmoved, least = np.full(len(numbers), False), 1e-14 * end
+    for law in dict.fromkeys(laws_of_forces(problem.model).tolist()):
+        groups = groups_in_run(_edges(problem, unmoved, law), end)
+        times = np.linspace(0.0, end, SAMPLES) if groups else ()
         largest = max((abs(law_value(laws, numbers, law, t)[0]) for t in times), default=0.0)
-        for group in groups_in_run(edges, end):
+        for group in groups:
             before = law_value(laws, numbers, law, group[0].time - least)[0]
             behind = law_value(laws, numbers, law, group[-1].time + least)[0]
             if abs(behind - before) > JUMP * max(abs(before), abs(behind), largest):
-                jump = f"the force jumps from {before:.4g} to {behind:.4g} {_moved_instant(problem, group)}"
-                hint = "use formulation: recursive, or ali1p-rtdyn1 with loops; or let the force be continuous"
-                message = f"{jump}: steps of the trapezoidal rule halve the derivatives by it"
-                issue(problem.names.laws[law], message, hint)
-                break
+                yield law, group, before, behind
+
+
+def splits_of(problem: Problem) -> tuple[Split, ...]:
+    """Times at which integrals are split: accelerations jump, and two time points lie on each side until other changes.
+
+    Where the rate of a driving law jumps, integrals have its impulse, which steps spread.
+    """
+    options, unmoved = problem.options, np.full(len(problem.theta), False)
+    driving = _driving(problem)
+    edges = list(driving_edges(problem, driving))
+    impulses = {point for edge in edges if edge.rate_jumps for point in edge.points}
+    jumping = acceleration_jumps(edges).keys() | {p for _, group, *_ in _jumping_forces(problem) for p in group}
+    of_all = [*driving.tolist(), *laws_of_forces(problem.model).tolist()]
+    points = [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
+    groups, near = groups_in_run(points, options.end), WHOLE * options.step
+    times = [-inf, *(group[0].time for group in groups), inf]
+    found = []
+    for k, group in enumerate(groups):
+        jumps = [point for point in group if point in jumping]
+        spans = (times[k] + near, times[k + 1] - near), (times[k + 1] + near, times[k + 2] - near)
+        if jumps and impulses.isdisjoint(group) and all(_has_two(span, options) for span in spans):
+            found.append(Split(jumps[0].numbers, *spans))
+    return tuple(found)
+
+
+def _has_two(span: tuple[float, float], options: Options) -> bool:
+    """Whether two time points lie in a span of time."""
+    low, high = max(span[0], 0.0) / options.step, min(span[1] / options.step, options.end / options.step + WHOLE)
+    return floor(high) > ceil(low)
+
+
+def _driving(problem: Problem) -> np.ndarray:
+    """Laws that drive coordinates."""
+    return (problem.model.constraints if problem.prescribed is None else problem.prescribed).law
 
 
 def acceleration_jumps(driving: Iterable[Edge]) -> dict[Breakpoint, int]:
@@ -142,9 +184,10 @@ def _moved_apart(points: Iterable[Breakpoint], end: float, by: np.ndarray) -> It
 
 
 def jumps_of(problem: Problem) -> frozenset[int]:
-    """Indices in theta of times at which the rate or acceleration of a driving law jumps."""
+    """Indices in theta of times at which the rate or acceleration of a driving law, or the law of a force, jumps."""
     laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
-    unmoved, near, found = np.full(len(numbers), False), MEETS * end, set[int]()
+    unmoved, near = np.full(len(numbers), False), MEETS * end
+    found = {point.numbers[0] for _, group, *_ in _jumping_forces(problem) for point in group}
     for law in set(problem.model.constraints.law.tolist()) - {NONE}:
         edges = [point for point in _edges(problem, unmoved, law) if near < point.time <= end + near]
         for group in grouped(edges, near):
@@ -157,49 +200,58 @@ def jumps_of(problem: Problem) -> frozenset[int]:
 def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
     """Warnings about rates of driving laws that jump, and about derivatives by times at which laws are not smooth.
 
-    Some of these times lie inside steps of ALI3-P; sums over time points do not resolve jumps of accelerations.
+    Some of these times lie inside steps of ALI3-P; integrals are not split where no time point is between two changes.
     """
     model, options = problem.model, problem.options
     stepped = options.analysis == "forward_dynamics" and not options.integrated
     summed = any(objective.is_sum for objective in model_file.objectives.values())
-    driving = model.constraints if problem.prescribed is None else problem.prescribed
-    edges, warnings = list(driving_edges(problem, driving.law)), []
+    driving = _driving(problem)
+    edges, warnings = list(driving_edges(problem, driving)), list[str]()
+
+    def warn(law: int, message: str, hint: str) -> None:
+        warnings.append(str(model_file.issue(problem.names.laws[law], message, hint)))
+
     jumping = acceleration_jumps(edges)
-    groups = _moved_apart(jumping, options.end, problem.theta_rho) if stepped else ()
+    groups = _moved_apart(jumping, options.end, problem.theta_rho) if stepped or summed else ()
     apart = {point for group in groups for point in group}
     for law, group, before, behind in edges:
         when = _moved_instant(problem, group)
-        said = _of_jump(problem, law, group[0].time, before, behind, when)
+        if sentence := _of_jump(problem, law, group[0].time, before, behind, when):
+            warn(law, sentence, SMOOTHER)
         if when and not apart.isdisjoint(group):
-            lack = "derivatives by it are wrong where parameters move these apart, however short steps are"
-            said.append((f"accelerations jump by several laws {when}: {lack}", "let them jump a little apart"))
-        if when and summed and jumping.keys() & group:
-            lack = "derivatives by it of integrals and smooth maxima over these, or over forces, lack the jump"
-            said.append((f"accelerations jump {when}: {lack}", "take laws with two continuous derivatives"))
-        warnings += [str(model_file.issue(problem.names.laws[law], *each)) for each in said]
+            which = "derivatives by it are" if stepped else "derivatives by it of integrals and smooth maxima are"
+            lack = f"{which} wrong where parameters move these apart, however short steps are"
+            warn(law, f"accelerations jump by several laws {when}: {lack}", "let them jump a little apart")
+    jumps = [(edge.law, edge.points) for edge in edges if summed and edge.acceleration_jumps]
+    jumps += [(law, group) for law, group, *_ in (_jumping_forces(problem) if summed else ())]
+    split = [problem.theta[list(each.numbers)].sum() for each in problem.splits]
+    for law, group in jumps:
+        when = _moved_instant(problem, group)
+        if when and not np.isclose(split, group[0].time, rtol=0.0, atol=MEETS * options.end).any():
+            message = f"signals jump {when}, with no time point between this and another change"
+            lack = "derivatives by it of integrals and smooth maxima lack the jump"
+            warn(law, f"{message}: {lack}", "take a shorter step")
     unmoved, near = np.full(len(problem.theta), False), MEETS * options.end
-    for law in dict.fromkeys(driving.law.tolist() if options.analysis == "forward_dynamics" else ()):
+    for law in dict.fromkeys(driving.tolist() if options.analysis == "forward_dynamics" else ()):
         if group := [point for point in _edges(problem, unmoved, law) if abs(point.time) <= near]:
             before, behind = _rates(model.laws, problem.theta, law, group, options.end)
             if before[0] == 0.0 and abs(behind[0]) > SLIGHT * _fastest(problem, law):  # by a window, or a held table
                 start = f"the law begins at 0 s with a rate of {behind[0]:.4g}, behind a rest"
                 sentence = f"{start}: the mechanism starts in motion, and the impulse before is left out"
-                warnings.append(str(model_file.issue(problem.names.laws[law], sentence, SMOOTHER)))
+                warn(law, sentence, SMOOTHER)
     return warnings
 
 
-def _of_jump(
-    problem: Problem, law: int, time: float, before: np.ndarray, behind: np.ndarray, when: str
-) -> list[tuple[str, str]]:
-    """A sentence and a hint on a rate of a driving law that jumps during a run, ``when`` parameters move it."""
+def _of_jump(problem: Problem, law: int, time: float, before: np.ndarray, behind: np.ndarray, when: str) -> str:
+    """A sentence, or none, on a rate of a driving law that jumps during a run, ``when`` parameters move it."""
     options = problem.options
     if not abs(behind[0] - before[0]) > SLIGHT * _fastest(problem, law) or options.integrated:
-        return []
+        return ""
     jump = f"the rate of the law jumps from {before[0]:.4g} to {behind[0]:.4g} {when or f'at {time:.6g} s'}"
     if options.analysis == "inverse_dynamics":
-        return [(f"{jump}: torques lack its impulse", SMOOTHER)]
+        return f"{jump}: torques lack its impulse"
     more = ", and derivatives by this time are wrong, however short they are" if when else ""
-    return [(f"{jump}: steps spread its impulse, so that reactions there grow as steps get shorter{more}", SMOOTHER)]
+    return f"{jump}: steps spread its impulse, so that reactions there grow as steps get shorter{more}"
 
 
 def _fastest(problem: Problem, law: int) -> float:

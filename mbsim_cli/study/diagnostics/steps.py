@@ -131,10 +131,14 @@ def _unknown(block: Block | InverseBlock) -> list[tuple[str, np.ndarray]]:
 
 
 class FiniteHealth:
-    """Counts time points at which a sensor, its derivatives or another array is not finite, except intended NaN."""
+    """Counts time points at which a sensor, its derivatives or another array is not finite, except intended NaN.
 
-    def __init__(self, sensors: Mapping[str, slice]):
-        self._sensors = sensors
+    ``jumped`` has times at which derivatives by some parameters (their numbers) are so by intent, and a sentence on it.
+    """
+
+    def __init__(self, sensors: Mapping[str, slice], jumped: Sequence[tuple[float, np.ndarray, str]] = ()):
+        self._sensors, self._jumped = sensors, jumped
+        self._told: dict[str, None] = {}  # sentences on jumps
         self._found: dict[str, tuple[int, float]] = {}  # time points, and the first one, s
 
     def add(self, block: Block | InverseBlock) -> None:
@@ -145,6 +149,11 @@ class FiniteHealth:
                 continue
             if isinstance(block, Block) and name.startswith("d_"):
                 wrong &= block.broken[:, None, :] == 0  # intended NaN, which the gradients report
+                for time, columns, sentence in self._jumped:
+                    for row in np.flatnonzero(np.isclose(block.time, time, rtol=1e-12, atol=0.0)):
+                        if wrong[row][..., columns].any():
+                            wrong[row][..., columns] = False
+                            self._told[sentence] = None
             if name in ("sensors", "d_sensors"):  # undetermined reactions as well
                 wrong &= ~block.undetermined.reshape(*block.undetermined.shape, *[1] * (wrong.ndim - 2))
             for what, rows in self._parts(name, wrong):
@@ -174,7 +183,7 @@ class FiniteHealth:
             for what, (count, first) in self._found.items()
         ]
         more = len(sentences) - SHOWN
-        return sentences[:SHOWN] + [f"{more} more quantities are not finite"] * (more > 0)
+        return sentences[:SHOWN] + [f"{more} more quantities are not finite"] * (more > 0) + list(self._told)
 
 
 # Where a wheel leaves or meets the road, and where the time points are too coarse for the road of a tyre or a contact.

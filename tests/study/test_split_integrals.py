@@ -1,0 +1,129 @@
+"""Integrals over signals that jump at times which parameters move: values and derivatives, by formulas."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mbsim_cli.assembly import build
+from mbsim_cli.assembly.objectives import Jump
+from mbsim_cli.model.problem import Block
+from mbsim_cli.study.objectives import accumulator, by_few, explicit_parameters, stepped
+from tests.assembly.texts import load
+
+TEXT = """
+parameters: {c: 0.777, d: 1.31}
+bodies: {m: {mass: 1, inertia: {zz: 1}}}
+joints: {j: {type: revolute, bodies: [ground, m], point: origin, axis: z}}
+sensors: {q: {type: coordinate, coordinate: j.angle}}
+objectives:
+  whole: {integral: q}
+  middle: {mean: q}
+  square: {integral: q**2}
+  size: {rms: q}
+  peak: {maximum: q, sharpness: 0.3}
+analysis: {duration: 2, sensitivity: {method: ddm}}
+"""
+TIME = np.linspace(0.0, 2.0, 41)
+NEAR = 1e-9 * 0.05
+PIECES = [np.polynomial.Polynomial(c) for c in ([1.0, 0.5], [4.0, -2.0], [-1.0, 1.0])]
+
+
+@pytest.fixture(scope="module")
+def objectives(tmp_path_factory):
+    return build(load(tmp_path_factory.mktemp("split"), TEXT)).objectives
+
+
+def jumps(c, d):
+    spans = (-np.inf, c - NEAR), (c + NEAR, d - NEAR), (d + NEAR, np.inf)
+    return Jump(c, [1.0, 0.0], *spans[:2]), Jump(d, [0.0, 1.0], *spans[1:])
+
+
+def found_of(objective, c, d, sizes=(41,)):
+    """The accumulator of a signal that is one line before c, another between c and d, and another behind."""
+    signal = np.select([c > TIME, d > TIME], [piece(TIME) for piece in PIECES[:2]], PIECES[2](TIME))
+    adding = accumulator(objective, 2)
+    for rows in np.split(np.arange(41), np.cumsum(sizes)[:-1]):
+        slopes = np.zeros((len(rows), 1, 2))
+        values = {"time": TIME[rows], "sensors": signal[rows, None], "d_sensors": slopes}
+        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, len(rows))))
+    return adding, signal
+
+
+def exact(c, d, of=lambda piece, t: piece(t)):
+    """The integral of a function of the signal."""
+    total, (x, w) = 0.0, np.polynomial.legendre.leggauss(20)
+    for piece, (low, high) in zip(PIECES, ((0.0, c), (c, d), (d, 2.0)), strict=True):
+        half = 0.5 * (high - low)
+        total += half * (w @ of(piece, low + half * (1.0 + x)))
+    return total
+
+
+VALUES = {
+    "whole": lambda c, d: exact(c, d),
+    "middle": lambda c, d: exact(c, d) / 2.0,
+    "square": lambda c, d: exact(c, d, lambda piece, t: piece(t) ** 2),
+    "size": lambda c, d: np.sqrt(exact(c, d, lambda piece, t: piece(t) ** 2) / 2.0),
+    "peak": lambda c, d: np.log(exact(c, d, lambda piece, t: np.exp(0.3 * piece(t))) / 2.0) / 0.3,
+}
+
+
+@pytest.mark.parametrize(("c", "d"), [(0.777, 1.31), (0.8, 1.3), (0.775, 1.999 - 0.1), (0.06, 0.17)])
+@pytest.mark.parametrize("sizes", [(41,), (1,) * 41, (16, 1, 24), (17, 24), (1, 20, 20)])
+def test_integrals_follow_times_of_jumps(objectives, c, d, sizes):
+    """Also times on time points; the trapezoidal rule is exact for lines, and of second order for other functions."""
+    for objective in objectives:
+        value, h = VALUES[objective.name], 1e-6
+        objective = with_jumps(objective, c, d)
+        adding, _ = found_of(objective, c, d, sizes)
+        bound = 1e-11 if objective.name in ("whole", "middle") else 5e-3
+        assert adding.value == pytest.approx(value(c, d), rel=bound)
+        by_times = (value(c + h, d) - value(c - h, d)) / (2 * h), (value(c, d + h) - value(c, d - h)) / (2 * h)
+        np.testing.assert_allclose(adding.gradient, by_times, rtol=max(bound, 1e-8), err_msg=objective.name)
+
+
+def with_jumps(objective, c, d):
+    operands = tuple(with_jumps(operand, c, d) for operand in objective.operands)
+    return replace(objective, jumps=() if operands else jumps(c, d), operands=operands)
+
+
+@pytest.mark.parametrize(("c", "d"), [(0.777, 1.31), (0.8, 1.3)])
+def test_gradients_through_times_agree_by_all_methods(objectives, c, d):
+    """Complex steps of the value, differences, and the explicit part of adjoints."""
+    for objective in objectives:
+        objective = with_jumps(objective, c, d)
+        adding, _ = found_of(objective, c, d)
+        for k in range(2):
+            moved, _ = found_of(stepped(objective, k, 1e-30j), c, d)
+            assert np.imag(moved.value) / 1e-30 == pytest.approx(adding.gradient[k], rel=1e-12)
+        assert explicit_parameters(objective) == {0, 1}
+        parts = by_few(objective, [1]).operands or [by_few(objective, [1])]
+        assert [jump.time_rho for part in parts for jump in part.jumps] == [[0.0], [1.0]]
+
+
+def test_weights_of_adjoints_are_derivatives_by_the_signal(objectives):
+    objective = with_jumps(objectives[0], 0.8, 1.31)
+    adding, signal = found_of(objective, 0.8, 1.31)
+    weights = adding.weights(TIME)
+    assert weights @ signal == pytest.approx(adding.value, rel=1e-14)
+    assert weights[16] == 0.0 and weights.sum() == pytest.approx(2.0, rel=1e-14)  # 0.8 s is a time point
+
+
+def test_a_time_point_on_a_jump_may_have_no_derivative(objectives):
+    gradient = np.where(np.arange(41) == 16, np.nan, 1.0)
+    signal = np.where(np.arange(41) < 16, 1.0, 3.0)
+    adding = accumulator(with_jumps(objectives[0], 0.8, 1.31), 2)
+    slopes = np.stack([gradient, gradient], axis=1)[:, None]
+    values = {"time": TIME, "sensors": signal[:, None], "d_sensors": slopes}
+    adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, 41)))
+    np.testing.assert_allclose(adding.gradient, [2.0 - 2.0, 2.0], atol=1e-12)
+    assert np.isfinite(adding.uncertainty.errors).all()
+
+
+def test_errors_of_integrals_do_not_count_the_jump(objectives):
+    """A jump of 1 inside an interval of 0.05 s would be an error of 0.01 by the trapezoidal rule across it."""
+    for objective in objectives:
+        objective = with_jumps(objective, 0.777, 1.31)
+        adding, _ = found_of(objective, 0.777, 1.31)
+        off = abs(adding.value - VALUES[objective.name](0.777, 1.31))
+        assert off <= 1.5 * adding.uncertainty.errors[0] + 1e-13 and adding.uncertainty.errors[0] < 6e-3
