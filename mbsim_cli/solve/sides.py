@@ -297,10 +297,13 @@ class OwnAdjoints:
 
 
 class SideAdjoints:
-    """Adjoints of sensors as ``seen`` gives them, and what sensors show at some time points on the way."""
+    """Adjoints of sensors as ``seen`` gives them, and what sensors show at some time points on the way.
 
-    def __init__(self, seen: "Seen", rows: Sequence[int]) -> None:
-        self._seen, self._rows = seen, rows
+    ``own`` gives those of the side itself: they tell what is read also where a sensor vanishes on the other one.
+    """
+
+    def __init__(self, seen: "Seen", own: "Seen", rows: Sequence[int]) -> None:
+        self._seen, self._own, self._rows = seen, own, rows
         self.largest: np.ndarray = np.zeros(0)
         self.shown: dict[int, np.ndarray] = {}
         self.read: dict[int, np.ndarray] = {}  # (width, p) which numbers see a sensor
@@ -312,10 +315,11 @@ class SideAdjoints:
             return hat
         largest = np.fmax.reduce(np.abs(record.sensors.real), axis=0, initial=0.0)
         self.largest = np.fmax(self.largest, largest) if self.largest.size else largest
-        for row in self._rows:
-            if first <= row < first + len(record.time):
-                self.shown[row] = record.sensors[row - first].real.copy()
-                self.read[row] = self.read.get(row, False) | (hat[row - first] != 0.0)
+        rows = [row for row in self._rows if first <= row < first + len(record.time)]
+        own = self._own(first, record) if rows else hat
+        for row in rows:
+            self.shown[row] = record.sensors[row - first].real.copy()
+            self.read[row] = self.read.get(row, False) | (hat[row - first] != 0.0) | (own[row - first] != 0.0)
         return hat
 
 
@@ -349,7 +353,7 @@ def pull_back_sides(
     for each in sides:
         recorded, pair = list[SideAdjoints](), list[Pulled]()
         for side in each.of(theta):
-            recorded.append(SideAdjoints(kept.again, [jump.row for jump in each.jumps]))
+            recorded.append(SideAdjoints(kept.again, seen, [jump.row for jump in each.jumps]))
             pair.append(sweep(replace(problem, theta=side), side, recorded[-1]))
         gradient, mean = found.gradient.copy(), 0.5 * (pair[0].gradient + pair[1].gradient)
         gradient[each.columns] = mean[each.columns]
