@@ -46,12 +46,13 @@ def rows_of(path: str) -> tuple[str, ...]:
 
 
 def interpolated(
-    rows: np.ndarray, times: np.ndarray, values: Sequence[np.ndarray], *, rate: bool = False
+    rows: np.ndarray, times: np.ndarray, values: Sequence[np.ndarray], *, rate: bool = False, nearest: int = NEAREST
 ) -> np.ndarray:
     """Values (M, ...) of a history at ``times`` (M,), s.
 
-    ``rows`` (N,) are the stored times, s; ``values`` holds the history (N, ...), followed by its rates if stored. With
-    ``rate`` the time derivative of the interpolant is returned. Raises UsageError for times outside the run, and NaN.
+    ``rows`` (N,) are the stored times, s; ``values`` holds the history (N, ...), followed by its rates if stored; alone
+    it is read by the ``nearest`` rows. With ``rate`` the time derivative of the interpolant is returned. Raises
+    UsageError for times outside the run, and NaN.
     """
     behind = np.append(np.diff(rows) > 0.0, True)  # of rows at the same time the last holds
     rows, values = rows[behind], [part[behind] for part in values]
@@ -59,14 +60,14 @@ def interpolated(
     if times.ndim != 1 or not ((times >= rows[0] - margin) & (times <= rows[-1] + margin)).all():
         raise UsageError(f"times must be an array (M,) of numbers from {rows[0]:g} to {rows[-1]:g} s, as the run lasts")
     alone = len(values) == 1
-    indices, weights = _lagrange(rows, times, rate) if alone else _hermite(rows, times, len(values), rate)
+    indices, weights = _lagrange(rows, times, rate, nearest) if alone else _hermite(rows, times, len(values), rate)
     terms = (np.einsum("mk,mk...->m...", w, part[indices]) for w, part in zip(weights, values, strict=True))
     return sum(terms, start=np.zeros(()))
 
 
-def _lagrange(rows: np.ndarray, times: np.ndarray, rate: bool) -> tuple[np.ndarray, np.ndarray]:
+def _lagrange(rows: np.ndarray, times: np.ndarray, rate: bool, nearest: int) -> tuple[np.ndarray, np.ndarray]:
     """The nearest rows (M, K) of each time, and their weights (1, M, K)."""
-    count = min(NEAREST, len(rows))
+    count = min(nearest, len(rows))
     first = np.clip(np.searchsorted(rows, times, "right") - count // 2, 0, len(rows) - count)
     indices = first[:, None] + np.arange(count)
     weights, rates = np.ones(indices.shape), np.zeros(indices.shape)

@@ -329,3 +329,21 @@ def test_which_fit_is_meant(tmp_path):
     shutil.copy(ROOT / "models/fivebar.yaml", tmp_path)
     with pytest.raises(mbsim.UsageError, match="none: write one under fit"):
         mbsim.load(tmp_path / "fivebar.yaml").fit()
+
+
+@pytest.mark.parametrize(
+    ("analysis", "sentence"),
+    [
+        ("{formulation: ali3p-rtdyn1, step: 0.25, duration: 3}", "leave the motion of guide.displacement"),
+        ("{formulation: recursive, integrator: dop853, step: 0.5, duration: 3}", "readings of loaded.x lie between"),
+        ("{formulation: recursive, integrator: dop853, step: 0.1, duration: 3}", ""),
+    ],
+    ids=["of the motion", "of interpolation", "of none"],
+)
+def test_runs_that_are_too_coarse_for_the_readings_are_told(tmp_path, analysis, sentence):
+    """Estimates take up the error, with standard errors as small as ever."""
+    text = stating("{all: {measurements: [loaded], parameters: [k, c, x_2]}}")
+    lines = [f"analysis: {analysis}" if line.startswith("analysis:") else line for line in text.splitlines()]
+    found = mbsim.load(write(tmp_path, "\n".join(lines))).fit()
+    said = [warning for warning in found.warnings if "try a" in warning]
+    assert any(sentence in warning for warning in said) if sentence else not said

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -62,13 +63,14 @@ class Fit:
     estimate: Estimate
     samples: Mapping[str, Mapping[str, Samples]]
     hold_out: Mapping[str, Mapping[str, Samples]]
+    doubts: Sequence[str]  # warnings of the runs with the estimates
     timing: Timing
 
     def __post_init__(self) -> None:
         found, self.names = self.estimate, self.variables.names
         self.values, self.errors, self.covariance = found.values, found.errors, found.covariance
         about = {"model": str(self.model.path), "fit": report_of(self), "timing": asdict(self.timing)}
-        self.report: dict[str, Any] = about | {"warnings": warnings_of(self)}
+        self.report: dict[str, Any] = about | {"warnings": [*self.doubts, *warnings_of(self)]}
 
     @property
     def given(self) -> studies.Fit:
@@ -185,13 +187,15 @@ def fit(
                 run.settle(variables.start)
             problem = _problem(model.file, given, variables, runs, evaluated, most)
             found = estimate(problem, progress, lambda first: _require_influence(model.file, name, problem, first))
-        samples: dict[str, dict[str, Samples]] = {}
-        columns = [(run, column) for run in runs for column in run.columns]
-        for (run, column), group, sigma in zip(columns, problem.groups, found.sigmas, strict=True):
-            computed = found.computed.values[group.place]
-            samples.setdefault(run.measured.name, {})[column.name] = _sample(run, column, computed, float(sigma))
-        hold_out = {run.measured.name: _held_out(run, found) for run in others}
-    return Fit(model, name, variables, found, samples, hold_out, timing)
+            samples: dict[str, dict[str, Samples]] = {}
+            columns = [(run, column) for run in runs for column in run.columns]
+            for (run, column), group, sigma in zip(columns, problem.groups, found.sigmas, strict=True):
+                computed = found.computed.values[group.place]
+                samples.setdefault(run.measured.name, {})[column.name] = _sample(run, column, computed, float(sigma))
+            hold_out = {run.measured.name: _held_out(run, found) for run in others}
+            noise = [[s.sigma for s in columns.values()] for columns in samples.values()]
+            doubts = [run.doubts(found.values, sigmas) for run, sigmas in zip(runs, noise, strict=True)]
+    return Fit(model, name, variables, found, samples, hold_out, list(dict.fromkeys(chain(*doubts))), timing)
 
 
 @contextmanager

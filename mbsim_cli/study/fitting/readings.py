@@ -16,6 +16,7 @@ from mbsim_cli.spec import studies
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_values
 from mbsim_cli.spec.reading.messages import suggest
+from mbsim_cli.study.result import NEAREST, interpolated
 
 if TYPE_CHECKING:
     from mbsim_cli.study.model import Model
@@ -127,10 +128,31 @@ class Readings:
             return found
         return self._run(values)
 
-    def _run(self, values: np.ndarray) -> Computed:
+    def doubts(self, values: np.ndarray, sigmas: Sequence[float]) -> list[str]:
+        """Warnings of the run, whose errors a second one estimates; and of interpolation, by the columns' noise."""
+        result, rho = self._recorded(values, second_run=True)
+        found = list(result.warnings)
+        for column, sigma in zip(self.columns, sigmas, strict=True):
+            history = [self._history(result, column)]
+            scale, _, times = self._placed(result, column, rho)
+            linear, cubic, best = (interpolated(result.time, times, history, nearest=n) for n in (2, 4, NEAREST))
+            first, second = (float(np.abs(part - cubic).max()) for part in (linear, best))
+            error = abs(scale) * second * min(second / first, 1.0) if first else 0.0
+            if error > sigma:
+                found.append(
+                    f"readings of {self.measured.name}.{column.name} lie between steps, where interpolation has an "
+                    f"estimated error of {error:.1g}, more than their sigma of {sigma:.1g}; try a shorter step"
+                )
+        return found
+
+    def _recorded(self, values: np.ndarray, *, second_run: bool) -> tuple["Result", dict[str, float]]:
+        """The run with its own values, and these."""
         rho = {self._names[place]: float(values[place]) for place in self._own}
         # interpolated between steps, however many the file has stored
-        result = self._model.recorded(rho, {"sensitivity": METHOD}, 1, second_run=False)
+        return self._model.recorded(rho, {"sensitivity": METHOD}, 1, second_run=second_run), rho
+
+    def _run(self, values: np.ndarray) -> Computed:
+        result, rho = self._recorded(values, second_run=False)
         if self._kept is None:
             self._keep(result, rho)
         parts = [self._column(result, column, rho) for column in self.columns]
@@ -184,12 +206,19 @@ class Readings:
             raise self._wrong(column, f"{name!r} has {found.shape[1]} columns: {', '.join(labels)}", hint, "sensor")
         return found
 
-    def _column(self, result: "Result", column: MeasuredColumn, rho: Mapping[str, float]) -> Computed:
+    def _placed(
+        self, result: "Result", column: MeasuredColumn, rho: Mapping[str, float]
+    ) -> tuple[float, float, np.ndarray]:
+        """Scale and offset of a column, and the times (n,) of the run that it reads."""
         given, expressions = column.given, self.file.expressions
         scale, offset, delay = (
             float(np.real(expressions.value(n, rho))) for n in (given.scale, given.offset, given.delay)
         )
-        times = np.clip(column.times - delay, result.time[0], result.time[-1])
+        return scale, offset, np.clip(column.times - delay, result.time[0], result.time[-1])
+
+    def _column(self, result: "Result", column: MeasuredColumn, rho: Mapping[str, float]) -> Computed:
+        given, expressions = column.given, self.file.expressions
+        scale, offset, times = self._placed(result, column, rho)
         shown = self._history(result, column, times)
         jacobian = np.zeros((len(times), len(self._names)))
         if self._own:
