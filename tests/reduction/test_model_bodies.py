@@ -70,6 +70,12 @@ def said(tmp_path, *changes):
         ("count: 3", "count: 900", "modes: mode 900 is asked for, of a mesh that has 48"),
         ("count: 3", "keep: [2, 1]", "modes.keep: the modes are to stand in increasing order"),
         ("count: 3", "count: 3, static: [tip]", "modes.static[0]: unknown node 'tip'"),
+        ("count: 3", "count: 3, static: [pin, pin]", "modes.static[1]: 'pin' stands twice"),
+        (
+            "nodes: {pin: {set: pin}}",
+            "nodes: {pin: {set: pin}}\n      stiffening: [pin, rotation, pin]",
+            "stiffening[2]: 'pin' stands twice",
+        ),
         ("nodes: {pin: {set: pin}}", "stiffening: [speed]", "stiffening[0]: unknown load 'speed'"),
         ("set: pin", "set: pinn", "nodes.pin.set: unknown set 'pinn'; did you mean 'pin'?"),
         ("line: {y: 0}", "line: {nearest: [0.2, 0, 0]}", None),

@@ -50,6 +50,7 @@ def test_a_reference_is_by_elements(load):
     [
         ("method: adjoint", "method: ddm", "the adjoint alone gives gradients by fields, not ddm"),
         ("fields: [p]", "fields: [q]", r"sensitivity\.fields\[0\]: unknown field 'q'"),
+        ("fields: [p]", "fields: [p, p]", r"sensitivity\.fields\[1\]: 'p' stands twice"),
         ("fields: [p]", "fields: [p, unused]", "no body has its densities from field 'unused'"),
         ("fields: [p]}}", "fields: []}}", "no gradient is taken by 'p'; name it in analysis.sensitivity.fields"),
         ("{0: 1, 3: 2}", "{0: 1, -3: 2}", "'-3' is no element: they are counted from 0"),

@@ -73,6 +73,7 @@ def _sensitivity(review: Review, analysis: Any) -> None:
     given, path = analysis.sensitivity, ("analysis", "sensitivity")
     stated = given.parameters if isinstance(given.parameters, tuple) else ()
     review.each_once((*path, "parameters"), stated)
+    review.each_once((*path, "fields"), given.fields)
     if given.fields and given.method != "adjoint":
         hint = "write method: adjoint, or leave fields out"
         message = f"the adjoint alone gives gradients by fields, not {given.method}"

@@ -418,6 +418,8 @@ def _meshed(review: Review, path: Path, body: FlexibleMeshed) -> None:
     elif modes.count == 0 and not modes.static:
         review.report((*path, "modes", "count"), "the body has no shape to deform in", "more modes, or static shapes")
     _increasing(review, (*path, "modes", "keep"), modes.keep)
+    review.each_once((*path, "modes", "static"), modes.static)
+    review.each_once((*path, "stiffening"), body.stiffening)
 
 
 def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
