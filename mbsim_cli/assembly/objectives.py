@@ -12,7 +12,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import UsageError, option
 from mbsim_cli.model.problem import Names, Problem, Response
 from mbsim_cli.spec.analysis import FrequencyResponse
-from mbsim_cli.spec.expressions.number import Number, written_out
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.model_file import ModelFile
@@ -102,7 +102,7 @@ def objectives_of(
             return found[name]
         spec = file[name]
         arguments: dict[str, Any] = {"sensors": sensor_rows, "jumps": jumps if spec.is_sum else (), **ends}
-        names, text = widths, written_out(spec.text, model_file.formulas)
+        names, text = widths, model_file.integrand(spec.text)
         if spec.sharpness is not None:
             arguments["sharpness"] = numbers(spec.sharpness)
             arguments["sharpness_rho"] = numbers.gradient(spec.sharpness, parameters)
@@ -150,7 +150,7 @@ def expressed(model_file: ModelFile, rows: Mapping[str, slice], parameters: Sequ
     """Each number that sensors of type expression show, as a value of other sensors, in the order of their ``rows``."""
     widths = {sensor: part.stop - part.start for sensor, part in rows.items()}
     texts = [
-        f"({model_file.formulas[name]}){component}"
+        f"({model_file.integrand(name)}){component}"
         for name in rows
         if name in model_file.formulas
         for component in ((".x", ".y", ".z") if widths[name] > 1 else ("",))

@@ -140,6 +140,8 @@ class Packed:
                 continue
             with system.at(f"sensors.{name}"):
                 self.sensors.add(name, sensor)
+        for called in file.calls.values():
+            self.sensors.add_call(called)
         if inverse is None:
             self.sensors.add_contacts()
             self.sensors.add_gaps(self.laws.table())

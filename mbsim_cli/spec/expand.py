@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any
 
 from pydantic_core import PydanticCustomError
@@ -10,7 +11,9 @@ from mbsim_cli.spec.analysis import Kinematics
 from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body, Parameter
 from mbsim_cli.spec.constraints import Motion
-from mbsim_cli.spec.expressions.number import Number, formula
+from mbsim_cli.spec.expressions.number import TIME, Expression, Number, formula, written_out
+from mbsim_cli.spec.expressions.syntax import calls_of_laws
+from mbsim_cli.spec.forces import AppliedForce
 from mbsim_cli.spec.joints import AngleInitial, DisplacementInitial, Fixed, Prismatic, Revolute, Table
 from mbsim_cli.spec.laws import Constant, Control, Harmonic, Polynomial, SmoothStep, Spline, Sum
 from mbsim_cli.spec.model_file import ModelFile
@@ -57,6 +60,35 @@ def expand(review: Review, wrong_controls: dict[str, str]) -> None:
         from mbsim_cli.spec.expand_states import expand_friction
 
         expand_friction(review)
+    _expand_calls_of_laws(review)
+
+
+def _expand_calls_of_laws(review: Review) -> None:
+    """Add a force on the ground, which moves nothing, for every call of a law in an objective or sensor."""
+    model = review.model
+    texts: dict[Path, str] = {}
+    for name, objective in model.objectives.items():
+        if objective.kind != "expression":
+            texts["objectives", name, objective.kind, *(("value",) if objective.at else ())] = objective.text
+    for name, spec in model.sensors.items():
+        if spec.type == "expression":
+            texts["sensors", name, "value"] = spec.value
+    for path, text in texts.items():
+        for call, law in calls_of_laws(written_out(text, model.formulas)).items():
+            if call in model.calls or law not in model.laws:
+                continue
+            taken = {*model.forces, *model.sensors, *model.parameters, *model.constants, *model.objectives}
+            name = next(name for name in map("law_{}".format, count(1)) if name not in taken)
+            argument = call.partition("(")[2].removesuffix(")").strip()
+            # blanks in front, so that columns are those of the file
+            value = Expression(1.0 if argument == TIME else " " * max(0, text.find(call)) + call)
+            model.note_made("forces", name, path)
+            review.source.stands_at["forces", name, "value", 0] = path
+            model.forces[name] = AppliedForce.model_construct(
+                type="force", point=f"{GROUND}.origin", value=(value, Expression(0.0), Expression(0.0)),
+                law=law if argument == TIME else None,
+            )  # fmt: skip
+            model.derived.calls[call] = name
 
 
 def _expand_tables(review: Review) -> None:

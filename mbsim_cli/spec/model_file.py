@@ -131,13 +131,14 @@ class Derived:
     made: set[tuple[str, str]] = dataclass_field(default_factory=set)  # (section, name) that short forms stand for
     hidden: set[str] = dataclass_field(default_factory=set)  # sensors that forces read, and no result shows
     parts: dict[str, str] = dataclass_field(default_factory=dict)  # see ``ModelFile.parts``
+    calls: dict[str, str] = dataclass_field(default_factory=dict)  # see ``ModelFile.calls``
     paths: dict[str, str] = dataclass_field(default_factory=dict)  # of the numbers that parameters stand for
     memo: dict[str, Any] = dataclass_field(default_factory=dict)  # what is computed once: see ``with_values``
 
     def sealed(self) -> "Derived":
         """The same, to which nothing can be added but to the memo."""
-        parts, paths = MappingProxyType(self.parts), MappingProxyType(self.paths)
-        return Derived(frozenset(self.made), frozenset(self.hidden), parts, paths)  # type: ignore[arg-type]
+        parts, calls, paths = map(MappingProxyType, (self.parts, self.calls, self.paths))
+        return Derived(frozenset(self.made), frozenset(self.hidden), parts, calls, paths)  # type: ignore[arg-type]
 
 
 class ModelFile(Sections):
@@ -300,6 +301,15 @@ class ModelFile(Sections):
     def parts(self) -> dict[str, str]:
         """Parts of expressions of the motion by name, each made of sensors and of parts before it; not in the file."""
         return self.derived.parts
+
+    @property
+    def calls(self) -> dict[str, str]:
+        """Names that objectives and sensors read in the place of calls of laws: values of forces on the ground."""
+        return self.derived.calls
+
+    def integrand(self, text: str) -> str:
+        """An expression of an objective or sensor that reads nothing but sensors, t and parameters."""
+        return written_out(written_out(text, self.formulas), self.calls)
 
     @property
     def definitions(self) -> dict[str, Number]:

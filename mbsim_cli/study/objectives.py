@@ -18,6 +18,7 @@ from mbsim_cli.study.streams import (
     Continuation,
     Course,
     Integrals,
+    Side,
     Stream,
     Uncertainty,
     around,
@@ -120,6 +121,11 @@ class At(Final):
 # Integrals over time, and means.
 
 
+def _from_real(side: Side) -> complex:
+    """The length of a side of a jump, without its real part."""
+    return side.length - np.real(side.length)
+
+
 class Integral(Stream):
     """Integral over time."""
 
@@ -141,6 +147,12 @@ class Integral(Stream):
 
     def weights(self, time):
         return self.weights_of_integral(time)
+
+    def weights_beside(self, side):
+        return _from_real(side) * side.to_jump.value if self._inside else side.to_jump.integral
+
+    def by_jump(self, side):
+        return side.sign * weighed(side.to_jump.value, side.rows[0])
 
     @property
     def errors(self):
@@ -314,6 +326,9 @@ class Peak:
             self.error[0] = abs(steps[0, 1] - steps[0, 0]) / 8.0
 
 
+STEEPEST = 600.0  # exponent, whose exponential is a number
+
+
 class SmoothMaximum(Stream):
     """Smooth maximum log(mean over time of exp(s f)) / s; exponents are kept relative to the largest so far."""
 
@@ -374,6 +389,26 @@ class SmoothMaximum(Stream):
         """exp(s f), that times the derivatives, and times f (2 + p, k) from rows (1 + p, k)."""
         weight = np.exp(self._sharpness * rows[0] - self._top)
         return np.vstack([weight, weight * rows[1:], weight * rows[0]])
+
+    # The signal is extrapolated to a jump, not exp(s f), which may be steep; between the nearest time point and the
+    # jump that has the trapezoidal rule. Weights are relative to exp(s f) at each time point.
+
+    def weights_beside(self, side):
+        exponent = self._sharpness * (weighed(side.to_jump.value, side.rows[0]) - side.rows[0])
+        steep = np.exp(exponent - np.maximum(np.real(exponent) - STEEPEST, 0.0)) * side.to_jump.value
+        if self._inside:
+            return _from_real(side) * steep
+        found = 0.5 * side.length * steep
+        found[side.nearest] += 0.5 * side.length
+        return found
+
+    def by_jump(self, side):
+        sharpness, signal = self._sharpness, weighed(side.to_jump.value, side.rows[0])
+        at_jump, nearest = (np.exp(sharpness * f - self._top) for f in (signal, side.rows[0, side.nearest]))
+        if self._inside:
+            return side.sign * at_jump
+        rate = sharpness * weighed(side.to_jump.rate, side.rows[0])
+        return side.sign * 0.5 * (at_jump + nearest) + 0.5 * side.length * at_jump * rate
 
     @property
     def value(self):

@@ -165,7 +165,8 @@ class _Forces:
 
     def add(self) -> None:
         file, remarks = self._file, self._robot.remarks
-        not_stated = [f"{name} ({spec.type})" for name, spec in file.forces.items() if not self._take(name, spec)]
+        forces = {name: spec for name, spec in file.forces.items() if name not in file.calls.values()}
+        not_stated = [f"{name} ({spec.type})" for name, spec in forces.items() if not self._take(name, spec)]
         for name, spec in file.constraints.items():
             weights = getattr(spec, "terms", None)
             if spec.type == "coupling" and weights and all(term in self._joints for term in weights):

@@ -305,21 +305,18 @@ def _continuation(points: bytes, end: complex, is_complex: bool) -> Continuation
 # with the time of the jump. Steps of adaptive integrators end there: then derivatives by this time are left to them.
 
 
-class Across(NamedTuple):
-    """Weights (k,) of the time points on both sides of a jump, at its time."""
+class Side(NamedTuple):
+    """The time points (k,) before or behind a jump, up to ``TIMES``, in their order."""
 
-    fall: np.ndarray  # of the signal before, less that behind
-    integral: np.ndarray  # of its integral over the intervals with the jump, s
-
-
-def across(jump: Jump, before: np.ndarray, behind: np.ndarray) -> Across:
-    """Weights of the times ``before`` and ``behind`` a jump; analytic in its time."""
-    to, back = continuation(before, jump.time), continuation(-behind[::-1], -jump.time)
-    return Across(np.append(to.value, -back.value[::-1]), np.append(to.integral, back.integral[::-1]))
+    sign: int  # 1 before the jump, -1 behind
+    nearest: int  # -1 before the jump, 0 behind
+    length: complex  # between the nearest time point and the jump, s
+    to_jump: Continuation  # weights of the time points; analytic in the time of the jump
+    rows: np.ndarray  # (1 + p, k) the signal and its derivatives
 
 
 def beside(jump: Jump, time: np.ndarray) -> tuple[slice, slice]:
-    """The time points on both sides of a jump from which a signal is extrapolated, up to ``TIMES`` each."""
+    """The time points on both sides of a jump from which a signal is extrapolated."""
     first, end = np.searchsorted(time, jump.before)
     begin, last = np.searchsorted(time, jump.behind)
     return slice(max(first, end - TIMES), end), slice(begin, min(last, begin + TIMES))
@@ -330,21 +327,27 @@ class Beside:
 
     def __init__(self, jump: Jump, p: int):
         self.jump = jump
-        self.time, self.rows = np.zeros(0), np.zeros((1 + p, 0))
+        self._time, self._rows = np.zeros(0), np.zeros((1 + p, 0))
 
     def add(self, time: np.ndarray, rows: np.ndarray) -> None:
         """Add the next time points (B,), and rows (1 + p, B)."""
         if time[-1] >= self.jump.before[0] and time[0] <= self.jump.behind[1]:
-            time, rows = np.append(self.time, time), np.concatenate([self.rows, rows], axis=1)
+            time, rows = np.append(self._time, time), np.concatenate([self._rows, rows], axis=1)
             sides = beside(self.jump, time)
-            self.time = np.concatenate([time[side] for side in sides])
-            self.rows = np.concatenate([rows[:, side] for side in sides], axis=1)
+            self._time = np.concatenate([time[side] for side in sides])
+            self._rows = np.concatenate([rows[:, side] for side in sides], axis=1)
 
-    def weights(self, fewer: int = 0) -> Across:
-        """Weights of its time points, without so many on each side."""
-        here = int(np.searchsorted(self.time, self.jump.behind[0]))
-        found = across(self.jump, self.time[fewer:here], self.time[here : len(self.time) - fewer])
-        return Across(*(np.pad(weights, fewer) for weights in found))
+    def sides(self, fewer: int = 0) -> tuple[Side, Side]:
+        """Both sides, without the so many time points farthest away, whose weights are zero."""
+        at, (before, behind) = self.jump.time, beside(self.jump, self._time)
+        times, later = self._time[before], self._time[behind]
+        to = Continuation(*(np.pad(weights, (fewer, 0)) for weights in continuation(times[fewer:], at)))
+        back = continuation(-later[: len(later) - fewer][::-1], -at)  # time backwards
+        value, rate, integral = (np.pad(weights[::-1], (0, fewer)) for weights in back)
+        return (
+            Side(1, -1, at - times[-1], to, self._rows[:, before]),
+            Side(-1, 0, later[0] - at, Continuation(value, -rate, integral), self._rows[:, behind]),
+        )
 
 
 BESIDE = 2  # time points on each side of a time, that a cubic polynomial passes through
@@ -563,10 +566,21 @@ class Stream:
         """
         found, by_times = np.zeros(len(summand(self._tail))), np.zeros(self.p)
         for each in self._beside:
-            weights, rows = each.weights(fewer), summand(each.rows)
-            found = found + weighed(self._share(each.jump, weights), rows)
-            by_times = by_times + self._through(each.jump.time_rho, weighed(weights.fall, rows[0]))
+            for side in each.sides(fewer):
+                found = found + weighed(self.weights_beside(side), summand(side.rows))
+                by_times = by_times + self._through(each.jump.time_rho, self.by_jump(side))
         return found, by_times
+
+    def weights_beside(self, side: Side) -> np.ndarray:
+        """Weights (k,) of the time points beside a jump in an integral between the nearest one and the jump.
+
+        Steps of adaptive integrators end at jumps: then it begins at the real part of the time of the jump.
+        """
+        raise NotImplementedError
+
+    def by_jump(self, side: Side) -> Any:
+        """Derivative of this integral by the time of the jump."""
+        raise NotImplementedError
 
     def errors_at_jumps(self, summand: Callable[[np.ndarray], np.ndarray], per: complex = 1.0) -> np.ndarray:
         """Errors (1 + p,) of integrals of summands, less what derivatives through times are divided by ``per``."""
@@ -575,20 +589,17 @@ class Stream:
         errors[1:] += (by_times - by_other) / per
         return np.abs(errors)
 
-    def _share(self, jump: Jump, weights: Across) -> np.ndarray:
-        """Weights (k,) of the time points beside a jump in an integral; steps of adaptive integrators end there."""
-        return (jump.time - np.real(jump.time)) * weights.fall if self._inside else weights.integral
-
     def weights_of_integral(self, time: np.ndarray) -> np.ndarray:
         """Weights (N,) of all stored time points in an integral; without those that have others inside their steps."""
-        to_end, jumps = self.to_end.integral, self.course.jumps
-        shares = [self._share(each.jump, each.weights()) for each in self._beside]
-        found = np.zeros(len(time), np.result_type(float, to_end, *shares))
+        to_end = self.to_end.integral
+        at_jumps = [tuple(map(self.weights_beside, each.sides())) for each in self._beside]
+        found = np.zeros(len(time), np.result_type(float, to_end, *(each for pair in at_jumps for each in pair)))
         if not self._inside:
-            found += trapezoidal(intervals(time, jumps))
+            found += trapezoidal(intervals(time, self.course.jumps))
         found[-len(to_end) :] += to_end
-        for each, share in zip(self._beside, shares, strict=True):
-            found[np.concatenate([np.arange(len(time))[side] for side in beside(each.jump, time)])] += share
+        for each, pair in zip(self._beside, at_jumps, strict=True):
+            for side, weights in zip(beside(each.jump, time), pair, strict=True):
+                found[side] += weights
         return found
 
     @property

@@ -96,7 +96,7 @@ def test_what_an_expression_reads():
         ("step(x, 1)", "step takes 5 arguments, not 2"),
         ("x == y", "this comparison is not known"),
         ("x < y < 2", "this cannot stand in an expression"),
-        ("stp(x)", "unknown function 'stp'"),
+        ("stp(x, 1)", "stp is a law or an unknown function; a law takes one argument"),
     ],
 )
 def test_what_is_wrong(text, message):

@@ -156,11 +156,6 @@ def test_a_transfer_function_is_not_zero(tmp_path):
         )
 
 
-def test_laws_in_sensors_are_refused_by_what_calls_them(tmp_path):
-    with pytest.raises(ModelError, match=r"unknown function 'swing'.* a law is called by forces and states alone"):
-        loaded(tmp_path, 'sensors: {miss: {type: expression, value: "swing(t)"}}')
-
-
 def test_a_controller_is_states_and_a_force(tmp_path):
     gains = "kp: 2, ki: 1, kd: 3, filter: T, limit: 4, anti_windup: 5"
     servo = f"{{type: pid, coordinate: hip.angle, target: swing, {gains}}}"

@@ -127,3 +127,26 @@ def test_errors_of_integrals_do_not_count_the_jump(objectives):
         adding, _ = found_of(objective, 0.777, 1.31)
         off = abs(adding.value - VALUES[objective.name](0.777, 1.31))
         assert off <= 1.5 * adding.uncertainty.errors[0] + 1e-13 and adding.uncertainty.errors[0] < 6e-3
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_sharp_maxima_stay_numbers_beside_jumps(objectives, inside):
+    """exp(s f) falls by a factor of 1e5 between time points beside the jump; polynomials through that are negative."""
+    objective = replace(objectives[4], sharpness=200.0, sharpness_rho=[0.0, 0.0], jumps=jumps(0.777, 1.31)[:1])
+    signal = np.where(np.arange(41) < 16, 2.0 - 1.2 * (TIME - 0.777), -1.2 * np.abs(TIME - 0.777))
+    signal[:11] = 2.0 + 1.2 * TIME[:11]
+
+    def found_of(given):
+        adding = accumulator(given, 2)
+        adding._inside = inside
+        values = {"time": TIME, "sensors": signal[:, None], "d_sensors": np.ones((41, 1, 2))}
+        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, 41)))
+        adding._inside = inside
+        return adding
+
+    adding = found_of(objective)
+    assert 2.0 < adding.value < 2.7 and np.isfinite(adding.gradient).all()
+    moved = found_of(stepped(objective, 0, 1e-30j)).value
+    assert np.imag(moved) / 1e-30 == pytest.approx(adding.gradient[0] - 1.0, abs=1e-12)  # the signal moves by 1
+    weights = adding.weights(TIME) * adding.share(signal)
+    assert weights.sum() == pytest.approx(1.0 if not inside else 0.0, abs=1e-12)

@@ -275,6 +275,11 @@ class SensorTable:
         self.components.append(COMPONENTS[width])
         self.rows[name] = slice(before, self._first[-1])
 
+    def add_call(self, force: str) -> None:
+        """Add a hidden sensor of the value of a law that objectives or sensors call: x of a force on the ground."""
+        row = self.add_unseen(self._force(sensors.ForceSensor(type="force", force=force), ""))
+        self.rows[force] = slice(row, row + 1)
+
     def add_gaps(self, laws: Laws) -> None:
         """Add hidden sensors of the gaps of stops, contacts and tyres, which the detection of grazing reads."""
         for number, (kind, measure, _, _, law, theta) in enumerate(self._forces.rows):

@@ -3,17 +3,19 @@
 import ast
 import cmath
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from mbsim_cli.spec.expressions.syntax import (
     COMPONENTS,
+    KNOWN,
     VECTOR_FUNCTIONS,
     ExpressionError,
     column,
     dotted,
     function_name,
     is_constant,
+    law_of,
     names,
     parse,
     part_of,
@@ -149,9 +151,15 @@ def _call(node: ast.expr, name: str, values: list[Any]) -> Any:
 # Width of parts: 1 for a number, more for a vector; says where they do not fit.
 
 
-def check_formula(text: str, widths: Mapping[str, int], vectors: bool = False) -> None:
-    """Raise ExpressionError unless the expression is a number, or a vector of three, made of names of known width."""
+def check_formula(text: str, widths: Mapping[str, int], vectors: bool = False, laws: Container[str] = ()) -> None:
+    """Raise ExpressionError unless the expression is a number, or a vector of three, made of names of known width.
+
+    It may call ``laws``.
+    """
     tree = parse(text, vectors=True)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr) and (law := law_of(node)) is not None and law not in laws:
+            raise ExpressionError(f"unknown function {law!r}", column(node), suggest(law, KNOWN))
     for name, offset in names(tree).items():
         if name not in widths:
             raise ExpressionError(f"unknown name {name!r}", offset, suggest(name, widths))

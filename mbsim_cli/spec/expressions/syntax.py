@@ -58,8 +58,8 @@ class ExpressionError(Exception):
 def parse(text: str, vectors: bool = False, repeated: bool = False, motion: bool = False) -> ast.expr:
     """Return the checked tree of an expression; ``vectors`` allows what integrands may hold.
 
-    ``repeated`` allows the operators % and // of repetitions, ``motion`` names with dots, for coordinates of joints,
-    and laws as functions. Raises ExpressionError.
+    Those also call laws. ``repeated`` allows the operators % and // of repetitions, ``motion`` names with dots, for
+    coordinates of joints. Raises ExpressionError.
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"expression is longer than {MAX_LENGTH} characters")
@@ -158,7 +158,7 @@ def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> li
         case ast.BinOp(op=op):
             raise ExpressionError("this operator is not known", column(node), "the operators are + - * / **")
         case ast.Call():
-            return _arguments(node, vectors, motion)
+            return _arguments(node, vectors)
         case ast.Compare(left=left, ops=[op], comparators=[right]) if vectors:
             if not isinstance(op, _COMPARISONS):
                 hint = "computed numbers are seldom equal: compare with <, <=, > or >="
@@ -221,23 +221,37 @@ def law_of(node: ast.expr) -> str | None:
     return None
 
 
-def _arguments(node: ast.Call, vectors: bool, motion: bool) -> list[ast.expr]:
+def calls_of_laws(text: str) -> dict[str, str]:
+    """Return the calls of laws in an expression as they stand there, without those in an argument, and the laws."""
+    found: dict[str, str] = {}
+    stack: list[ast.expr] = [parse(text, vectors=True)]
+    while stack:
+        node = stack.pop()
+        law = law_of(node)
+        if law is None:
+            stack.extend(node.args if isinstance(node, ast.Call) else _expressions_in(node))
+        else:
+            line = text.lstrip().encode()
+            found[line[node.col_offset : node.end_col_offset].decode()] = law
+    return found
+
+
+def _expressions_in(node: ast.expr) -> list[ast.expr]:
+    return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+
+
+def _arguments(node: ast.Call, vectors: bool) -> list[ast.expr]:
     known = KNOWN if vectors else FUNCTIONS
     if not isinstance(node.func, ast.Name):
         raise ExpressionError("only functions can be called", column(node))
     name = function_name(node.func.id)
     if name not in known:
-        if motion and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
+        if vectors and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             return node.args
         from mbsim_cli.spec.reading.messages import suggest
 
-        of_motion = f"{name} is a law or an unknown function; a law takes one argument"
-        message = of_motion if motion else f"unknown function {name!r}"
-        hint = suggest(name, known)
-        if vectors and not motion and len(node.args) == 1:
-            of_laws = "a law is called by forces and states alone; here write its formula"
-            hint = f"{hint} {of_laws}" if hint else of_laws
-        raise ExpressionError(message, column(node), hint)
+        of_laws = f"{name} is a law or an unknown function; a law takes one argument"
+        raise ExpressionError(of_laws if vectors else f"unknown function {name!r}", column(node), suggest(name, known))
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
         raise ExpressionError(f"{name} takes plain arguments only", column(node))
     count, wanted = len(node.args), known[name]
@@ -262,5 +276,5 @@ def names(tree: ast.expr) -> dict[str, int]:
         elif isinstance(node, ast.Call):
             stack.extend(node.args)
         else:
-            stack.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+            stack.extend(_expressions_in(node))
     return found

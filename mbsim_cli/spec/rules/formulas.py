@@ -104,12 +104,15 @@ def _formula(
         else:
             hint = review.suggest(other, widths)
         review.report(path, f"unknown {what} {other!r}", hint, offset)
-    if unknown or lost:
+    if unknown or lost or review.lost("laws"):
         return
+    laws = review.names("laws")
     try:
-        check_formula(text, widths, vectors)
+        check_formula(text, widths, vectors, laws if what == "sensor" else ())
     except ExpressionError as error:
-        review.report(path, error.message, error.hint, error.offset)
+        of_laws = "laws are called where sensors are read; here objectives are combined"
+        hint = of_laws if any(error.message == f"unknown function {law!r}" for law in laws) else error.hint
+        review.report(path, error.message, hint, error.offset)
 
 
 def _cycles(review: Review, section: str, key: str, texts: Mapping[str, str]) -> None:
@@ -144,7 +147,7 @@ _WHY_NOT = {
     "reaction": "it reads forces of constraints",
     **dict.fromkeys(("torque", "torques"), "it belongs to inverse dynamics"),
 }
-_HINT = "forces depend on positions, velocities, t and parameters"
+_HINT = "forces and laws depend on positions, velocities, t and parameters"
 
 
 def check_moving(review: Review) -> None:
@@ -160,7 +163,10 @@ def check_moving(review: Review) -> None:
     review.issues[before:] = dict.fromkeys(review.issues[before:])  # a controller is several expressions
     if review.model.moving and review.model.analysis.type == "inverse_dynamics":
         path = review.model.moving[0][0]
-        review.report(path, "inverse dynamics takes no force that depends on the motion", "give a number or a law")
+        message, hint = "inverse dynamics takes no force that depends on the motion", "give a number or a law"
+        if path[1] in review.model.calls.values():
+            message, hint = "inverse dynamics evaluates laws at t alone", "write law_name(t)"
+        review.report(path, message, hint)
 
 
 def _expression(review: Review, path: Path, number: Expression, of_parts: dict[str, int]) -> None:
@@ -240,9 +246,15 @@ def _sensor(review: Review, path: Path, name: str, offset: int) -> None:
                 _sensor(review, path, inner, offset)
     elif spec.type not in READABLE:
         why = _WHY_NOT.get(spec.type, f"forces read no sensors of type {spec.type}")
-        review.report(path, f"no force can depend on the sensor {name!r}: {why}", _HINT, offset)
+        review.report(path, f"{_subject(review, path)} on the sensor {name!r}: {why}", _HINT, offset)
     elif getattr(spec, "derivative", 0) > 1:
-        review.report(path, f"no force can depend on the sensor {name!r}: it reads accelerations", _HINT, offset)
+        review.report(path, f"{_subject(review, path)} on the sensor {name!r}: it reads accelerations", _HINT, offset)
+
+
+def _subject(review: Review, path: Path) -> str:
+    """What an expression of the motion is that cannot depend on something."""
+    is_argument = path[0] == "forces" and path[1] in review.model.calls.values()
+    return "the argument of a law cannot depend" if is_argument else "no force can depend"
 
 
 def _part(review: Review, path: Path, name: str, offset: int) -> None:

@@ -78,7 +78,7 @@ def _same_body(review: Review, path: Path, point: str, vector: str) -> None:
 def _acts(review: Review, path: Path, item: Force) -> None:
     """Report a force that moves nothing: one on the ground, or within one rigid body."""
     key = item.place
-    if key is not None and getattr(item, key).partition(".")[0] == GROUND:
+    if key is not None and getattr(item, key).partition(".")[0] == GROUND and path[:2] not in review.model.derived.made:
         message = f"the ground does not move, and a {item.type} on it changes nothing"
         review.report((*path, key), message, "name the body that it acts on")
     points: tuple[str, ...] = getattr(item, "points", None) or ()

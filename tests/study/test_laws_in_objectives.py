@@ -1,0 +1,110 @@
+"""Laws that objectives and sensors call: values by numpy, gradients by all methods, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+import mbsim_cli as mbsim
+from mbsim_cli.errors import ModelError
+
+A, W = 0.3, 2.0
+
+
+def data(**sections):
+    """A pendulum that falls, a law to follow, and objectives that call it."""
+    file = {
+        "mbsim": 1,
+        "gravity": [0, -9.81, 0],
+        "parameters": {"A": A, "w": W},
+        "bodies": {"arm": {"mass": 2, "center_of_mass": [0.1, 0, 0], "inertia": {"zz": 1}}},
+        "joints": {"hub": {"type": "revolute", "bodies": ["ground", "arm"], "point": "origin", "axis": "z"}},
+        "laws": {"ref": {"type": "harmonic", "amplitude": "A", "angular_frequency": "w"}},
+        "sensors": {
+            "q": {"type": "coordinate", "coordinate": "hub.angle"},
+            "a": {"type": "coordinate", "coordinate": "hub.angle", "derivative": 2},
+            "miss": {"type": "expression", "value": "ref( ref(q) + t) - q"},
+        },
+        "objectives": {
+            "error": {"integral": "(q - ref(t))**2"},
+            "last": {"final": "ref(q)*ref(t) + miss"},
+            "then": {"at": {"time": 0.205, "value": "A*ref(2*q) + miss"}},
+        },
+        "analysis": {"step": 0.01, "duration": 0.4},
+    }
+    return json.dumps(file | sections)
+
+
+def ref(x):
+    return A * np.sin(W * x)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural", "recursive"])
+def test_values_are_those_of_the_law(formulation):
+    """By numpy from the angles of the same run; at 0.205 s by the cubic polynomial through four of them."""
+    found = mbsim.loads(data()).run(formulation=formulation)
+    t, q = found.time, found["q"].ravel()
+    miss = ref(ref(q) + t) - q
+    np.testing.assert_allclose(found["miss"].ravel(), miss, atol=1e-14)
+    assert not any("law_" in name for name in found)
+    near = slice(19, 23)
+    then = np.polynomial.Polynomial.fit(t[near], (A * ref(2.0 * q) + miss)[near], 3)(0.205)
+    values = {name: each.value for name, each in found.objectives.items()}
+    if formulation != "recursive":  # by Gauss's rule inside its steps
+        assert values["error"] == pytest.approx(np.trapezoid((q - ref(t)) ** 2, t), rel=1e-13)
+    assert values["last"] == pytest.approx(ref(q[-1]) * ref(t[-1]) + miss[-1], rel=1e-13)
+    assert values["then"] == pytest.approx(then, rel=1e-12)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+def test_gradients_follow_numbers_of_the_law(method):
+    """The motion does not depend on these; compared with differences of whole runs."""
+    model, h = mbsim.loads(data()), 1e-5
+    found = model.run(sensitivity=method).objectives
+    for name in ("A", "w"):
+        value = {"A": A, "w": W}[name]
+        late, early = (model.run(**{name: value + s * h}).objectives for s in (1, -1))
+        for key, each in found.items():
+            slope = (late[key].value - early[key].value) / (2.0 * h)
+            assert each.by(name) == pytest.approx(slope, rel=1e-7), (name, key)
+
+
+@pytest.mark.interpreted
+def test_every_analysis_reads_laws():
+    motion = {"m": {"type": "motion", "coordinate": "hub.angle", "law": "ref"}}
+    error = {"objectives": {"error": {"integral": "(q - ref(t))**2"}, "last": {"final": "q + ref(t)"}}, "sensors": {}}
+    error["sensors"]["q"] = {"type": "coordinate", "coordinate": "hub.angle"}
+    inverse = {"type": "inverse_dynamics", "sampling": 0.01, "duration": 0.4, "motion": {"laws": {"hub.angle": "ref"}}}
+    kinematics = {"type": "kinematics", "sampling": 0.01, "duration": 0.4}
+    for sections in ({"analysis": inverse}, {"analysis": kinematics, "constraints": motion}):
+        found = mbsim.loads(data(**error, **sections)).run().objectives
+        assert found["error"].value < 1e-28 and found["last"].value == pytest.approx(2.0 * ref(0.4))
+
+
+@pytest.mark.parametrize(
+    ("objective", "message"),
+    [
+        ({"final": "rfe(t) + q"}, r"objectives.e.final: unknown function 'rfe'"),
+        ({"final": "ref(t, q)"}, r"ref is a law or an unknown function; a law takes one argument"),
+        (
+            {"final": "ref(a)"},
+            r"objectives.e.final: the argument of a law cannot depend on the sensor 'a': it reads accel",
+        ),
+        ({"final": "ref(x)"}, r"objectives.e.final: unknown sensor 'x'"),
+        ({"final": "ref([1, 0, 0])"}, r"a number is wanted here"),
+        ({"expression": "last + ref(1)"}, r"unknown function 'ref'; laws are called where sensors are read"),
+    ],
+)
+def test_what_is_refused(objective, message):
+    objectives = {"last": {"final": "q"}, "e": objective}
+    with pytest.raises(ModelError, match=message):
+        mbsim.loads(data(objectives=objectives)).objectives  # noqa: B018
+
+
+def test_inverse_dynamics_evaluates_laws_at_the_time_alone():
+    motion = {"laws": {"hub.angle": "ref"}}
+    analysis = {"type": "inverse_dynamics", "sampling": 0.01, "duration": 0.4, "motion": motion}
+    with pytest.raises(ModelError, match=r"objectives.last.final: inverse dynamics evaluates laws at t alone"):
+        mbsim.loads(data(analysis=analysis)).objectives  # noqa: B018
