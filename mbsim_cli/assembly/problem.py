@@ -210,6 +210,7 @@ class Assembled:
     parameters: list[ParameterValue]
     sensor_rows: Mapping[str, slice]
     contacts: Sequence[Contact]  # with roads
+    turns: Mapping[str, slice]  # rows of the record with the rotation vectors of bushings
     topology: Topology
     joints: Mapping[str, Any]  # of the file, and those between flexible bodies and their nodes
     dropped: list[str]  # equations that hold whatever the coordinates are
@@ -334,6 +335,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
         parameters=parameters,
         sensor_rows=packed.sensors.rows,
         contacts=packed.sensors.contacts,
+        turns=packed.sensors.turns,
         topology=system.topology,
         joints=system.joints,
         dropped=[identity.name for identity in packed.identities],

@@ -15,6 +15,7 @@ from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.discretisation import Estimates, FirstRun, values_of
 from mbsim_cli.study.diagnostics.steps import (
     BendingHealth,
+    BushingHealth,
     CableHealth,
     ContactHealth,
     Extremes,
@@ -49,6 +50,8 @@ class RunDiagnostics:
             self._all += [BendingHealth(problem), StiffeningHealth(problem)]
         if assembled.contacts:
             self._all.append(ContactHealth(problem, assembled.contacts))
+        if assembled.turns:
+            self._all.append(BushingHealth(assembled.turns))
         if cables := assembled.model_file.inextensible:
             self._all.append(CableHealth(problem.names, cables))
         if problem.branchings:

@@ -176,3 +176,19 @@ def test_gradients_agree(tmp_path, formulation):
     path = tmp_path / "mount.yaml"
     path.write_text(text + "checks: {gradients: {agreement: [complex_step, adjoint], relative_tolerance: 1e-9}}\n")
     assert all(row.passed for row in mbsim.check(path))
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("rate", [3.0, 3.3])
+def test_a_bushing_that_passes_half_a_turn_is_named(rate):
+    result = mbsim.loads(f"""
+mbsim: 1
+bodies: {{disc: {{mass: 1, inertia: {{xx: 1, yy: 1, zz: 1}}}}}}
+joints: {{axle: {{type: revolute, bodies: [ground, disc], point: origin, axis: z}}}}
+constraints:
+  drive: {{type: motion, coordinate: axle.angle, law: {{type: polynomial, coefficients: [0, {rate}]}}}}
+forces: {{mount: {{type: bushing, points: [ground.origin, disc.origin], stiffness: [0, 0, 0, 0, 0, 5]}}}}
+analysis: {{step: 0.05, duration: 1}}
+""").run()
+    named = [text for text in result.warnings if "bushing mount passes half a turn before t = 1 s" in text]
+    assert len(named) == (rate > np.pi)

@@ -231,6 +231,7 @@ class SensorTable:
         self._first = [0]
         self._next_row = 0  # after the rows of the table
         self.contacts: list[Contact] = []
+        self.turns: dict[str, slice] = {}  # rows of the rotation vectors of bushings, by name
         self.gaps: list[Gap] = []
         self._reactions: list[tuple[str, Any]] = []
         self._torques: list[tuple[str, list[str]]] = []
@@ -311,10 +312,14 @@ class SensorTable:
         return tuple(gap._replace(side=side) for gap, side in zip(self.gaps, sides, strict=True))
 
     def add_contacts(self) -> None:
-        """Add hidden sensors of the load and position of tyres and spheres on roads, for diagnostics."""
+        """Add hidden sensors for diagnostics: load and position of tyres and spheres on roads, turns of bushings."""
         for number, (name, (kind, _, pair, _, laws, theta)) in enumerate(
             zip(self._forces.names, self._forces.rows, strict=True)
         ):
+            if kind == Force.BUSHING:
+                first = BushingQuantity.ROTATION
+                rows = [self.add_unseen(Entry(Sensor.TYRE, "rad", index=number, order=first + k)) for k in range(3)]
+                self.turns[name] = slice(rows[0], rows[-1] + 1)
             if kind not in (*TYRES, Force.SPHERE_ON_ROAD):
                 continue
             load = self.add_unseen(Entry(Sensor.TYRE, "N", index=number, order=TyreQuantity.NORMAL_LOAD))

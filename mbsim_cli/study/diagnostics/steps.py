@@ -257,6 +257,32 @@ class ContactHealth:
         return found
 
 
+class BushingHealth:
+    """Bushings that pass half a turn, where their rotation vectors, in the rows ``turns``, change their sign."""
+
+    def __init__(self, turns: Mapping[str, slice]):
+        self._turns = turns
+        self._passed: dict[str, float] = {}  # before when, s
+        self._following = Following()
+
+    def add(self, block: Block | InverseBlock) -> None:
+        """Add the next time points."""
+        time, sensors = self._following.of(block)
+        for bushing, rows in self._turns.items():
+            leaps = np.linalg.norm(np.diff(sensors[:, rows], axis=0), axis=1) > np.pi
+            if leaps.any():
+                self._passed.setdefault(bushing, float(time[1 + np.argmax(leaps)]))
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on jumps."""
+        return [
+            f"bushing {bushing} passes half a turn before t = {time:.4g} s: its rotation and torque change their sign "
+            "there, and derivatives lack the jump"
+            for bushing, time in self._passed.items()
+        ]
+
+
 class CableHealth:
     """Watches the ``cables`` of constant length, which push where a real cable would go slack."""
 
