@@ -277,6 +277,9 @@ def optimize(
             file = with_adjoint_by(file, variables.names, given.fields)
         task = Task(name, given, file, settings, variables, limits_of(file, given))
         output = request.output or Path(f"{path.stem}-{task.name}.h5")
+        if given.fields and save_model:
+            kept = f"file: {output}, dataset: fields/{given.fields[0]}"
+            raise UsageError(f"--save-model writes no elements of fields; a field takes its optimum up by {kept}")
         model = None if save_model is None else Model.with_settings(path, settings, SILENT)
         if model and save_model:
             check_place(model, save_model, force=force)

@@ -45,6 +45,12 @@ def found(model):
     return optimize(model, request, Settings(), Listener(), ""), output
 
 
+def test_a_saved_model_has_no_room_for_the_optimum(model):
+    request = Request(output=model.parent / "never.h5", save_model=model.parent / "best.yaml")
+    with pytest.raises(UsageError, match=r"a field takes its optimum up by file: \S*never.h5, dataset: fields/p"):
+        optimize(model, request, Settings(), Listener(), "")
+
+
 @pytest.mark.slow
 def test_the_volume_is_kept_and_the_objective_becomes_larger(found):
     report = found[0]["optimization"]
