@@ -215,12 +215,12 @@ def position_kinematics(tree, theta, z, at_center, kin):
                 axis = column9(R, kind)
                 point = axpy3(z[c], axis, point)
                 _keep(kin.S, c, axis, point)
-            elif is_euler(kind):
-                e = load4(z, c - (kind - Column.EULER_0))
-                _keep(kin.S, c, rotate(R, euler_column(e, kind - Column.EULER_0)), point)
-                if kind == Column.EULER_3:
-                    R = matmul9(R, euler_rotation(e))
-            else:
+            elif kind == Column.EULER_0:
+                e = load4(z, c)
+                for j in range(4):
+                    _keep(kin.S, c + j, rotate(R, euler_column(e, j)), point)
+                R = matmul9(R, euler_rotation(e))
+            elif not is_euler(kind):
                 axis = kind - Column.ROTATION_X
                 _keep(kin.S, c, column9(R, axis), point)
                 R = turn_columns(R, axis, z[c])
@@ -285,18 +285,17 @@ def motion_kinematics(tree, theta, motion, kin):
     for i in range(tree.parent.size):
         p, offset = tree.parent[i], offset_to_parent(tree, kin, i)
         V, A = shift_motion(motion_at(kin.V, p), offset), shift_motion(motion_at(kin.A, p), offset)
-        base_V = V
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
-            S, kind = motion_at(kin.S, c), tree.column_kind[c]
-            if is_euler(kind):
-                if kind == Column.EULER_0:
-                    base_V = V
-                S1 = add6(cross_motion(base_V, S), _euler_rate(tree, theta, motion, kin, i, c))
-            else:
-                S1 = cross_motion(V, S)
-            store(kin.S1, c, S1)
-            A = axpy6(motion.zdd[c], S, axpy6(motion.zd[c], S1, A))
-            V = axpy6(motion.zd[c], S, V)
+            kind = tree.column_kind[c]
+            if kind == Column.EULER_0:
+                frame, base_V = euler_frame(tree, theta, kin, i), V
+                e, e1 = load4(motion.z, c), load4(motion.zd, c)
+                for j in range(4):
+                    own = in_frame(frame, euler_column_rate(e, e1, j))
+                    S1 = add6(cross_motion(base_V, motion_at(kin.S, c + j)), own)
+                    V, A = _behind_column(motion, kin, c + j, S1, V, A)
+            elif not is_euler(kind):
+                V, A = _behind_column(motion, kin, c, cross_motion(V, motion_at(kin.S, c)), V, A)
         store(kin.V, i, V)
         store(kin.A, i, A)
 
@@ -312,16 +311,23 @@ def column_kinematics(tree, theta, motion, kin):
         first = tree.first_column[i]
         for c in range(tree.first_column[i + 1] - 1, first - 1, -1):
             kind = tree.column_kind[c]
-            if is_euler(kind):
-                if kind == Column.EULER_0 + 3:
-                    for j in range(4):
-                        V, A = _before_column(motion, kin, c - j, V, A)
-                store(kin.S2, c, _euler_second_rate(tree, theta, motion, kin, i, c, V, A))
-                continue
-            S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
-            store(kin.S2, c, add6(cross_motion(A, S), cross_motion(V, S1)))
-            if c > first:
-                V, A = _before_column(motion, kin, c, V, A)
+            if kind == Column.EULER_3:
+                for j in range(4):
+                    V, A = _before_column(motion, kin, c - j, V, A)
+                _euler_second_rates(tree, theta, motion, kin, i, c - 3, V, A)
+            elif not is_euler(kind):
+                S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
+                store(kin.S2, c, add6(cross_motion(A, S), cross_motion(V, S1)))
+                if c > first:
+                    V, A = _before_column(motion, kin, c, V, A)
+
+
+@inlined
+def _behind_column(motion, kin, c, S1, V, A):
+    """V and A behind column c from those before it; keeps its rate S'."""
+    S = motion_at(kin.S, c)
+    store(kin.S1, c, S1)
+    return axpy6(motion.zd[c], S, V), axpy6(motion.zdd[c], S, axpy6(motion.zd[c], S1, A))
 
 
 @inlined
@@ -332,21 +338,15 @@ def _before_column(motion, kin, c, V, A):
 
 
 @inlined
-def _euler_second_rate(tree, theta, motion, kin, i, c, V, A):
-    """S'' of column c of Euler parameters, from V and A before all four."""
-    j = tree.column_kind[c] - Column.EULER_0
-    S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
-    twice = add6(S1, _euler_rate(tree, theta, motion, kin, i, c))
-    e, e1, e2 = load4(motion.z, c - j), load4(motion.zd, c - j), load4(motion.zdd, c - j)
-    local = euler_column_second_rate(e, e1, e2, j)
-    return add6(add6(cross_motion(A, S), cross_motion(V, twice)), euler_own(tree, theta, kin, i, local))
-
-
-@inlined
-def _euler_rate(tree, theta, motion, kin, i, c):
-    """Rate of column c of Euler parameters in the frame that they start from."""
-    j = tree.column_kind[c] - Column.EULER_0
-    return euler_own(tree, theta, kin, i, euler_column_rate(load4(motion.z, c - j), load4(motion.zd, c - j), j))
+def _euler_second_rates(tree, theta, motion, kin, i, c, V, A):
+    """S'' of the four columns of Euler parameters from c on, from V and A before them."""
+    frame = euler_frame(tree, theta, kin, i)
+    e, e1, e2 = load4(motion.z, c), load4(motion.zd, c), load4(motion.zdd, c)
+    for j in range(4):
+        S, S1 = motion_at(kin.S, c + j), motion_at(kin.S1, c + j)
+        twice = add6(S1, in_frame(frame, euler_column_rate(e, e1, j)))
+        own = in_frame(frame, euler_column_second_rate(e, e1, e2, j))
+        store(kin.S2, c + j, add6(add6(cross_motion(A, S), cross_motion(V, twice)), own))
 
 
 @inlined
@@ -359,7 +359,13 @@ def euler_frame(tree, theta, kin, i):
 @inlined
 def euler_own(tree, theta, kin, i, local):
     """Spatial vector, about ref of body i, of an angular vector in the frame that Euler parameters start from."""
-    R, arm = euler_frame(tree, theta, kin, i)
+    return in_frame(euler_frame(tree, theta, kin, i), local)
+
+
+@inlined
+def in_frame(frame, local):
+    """The same in a ``euler_frame``."""
+    R, arm = frame
     w = rotate(R, local)
     return (w, cross3(arm, w))
 
