@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_change, solve_constrained
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_change, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     vary_constraint_forces,
     vary_constraint_rates,
@@ -25,7 +25,6 @@ from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.drivers.observe import observe
-from mbsim_cli.kernels.integrators.ali3p import factor_tangent
 from mbsim_cli.solve.forward import start
 
 INSTANT = 2.5  # s: in the middle of the first lane change
@@ -76,7 +75,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             beta, gamma, T = 0.5 * control.h, 0.25 * control.h**2, work.tangent.T
             newton_matrix(model, theta, t, beta, gamma, motion, eq.lines, state.lam, kin, comp, T)
         elif part == 5:
-            factor_tangent(control.ratio, eq, work.tangent)
+            factor_penalised(control.ratio, work.tangent)
         elif part == 6:
             composite_inertia(model.tree, kin, comp)
             mass_matrix(model.tree, kin, comp, work.projection.T)

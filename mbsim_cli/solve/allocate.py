@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.linear_solve import PIVOTS, NormalEquations
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, Columns, Factor
-from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity, lists, sparsity, tree_panels
+from mbsim_cli.kernels.algorithms.elimination.structure import Panels, lists, tree_panels
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.equations.forces import Turns, turns
 from mbsim_cli.kernels.algorithms.equations.residual_variation import resting
@@ -75,7 +75,7 @@ STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplie
 OF_POINTS = 10.0  # factor on the penalty ratio for natural coordinates in that case
 SHORTEST = 2.0**-18  # shortest piece of a step that is divided at an onset of force, as a share of the step
 MANY_COORDINATES = 16.0  # growth of round-off where a body's pose follows from many coordinates
-STRUCTURE = {Tree: sparsity, FlexibleTree: tree_panels} | dict.fromkeys(NATURAL, natural_sparsity)
+STRUCTURE = {Tree: tree_panels, FlexibleTree: tree_panels} | dict.fromkeys(NATURAL, natural_sparsity)
 KINEMATICS = {
     Tree: kinematics,
     FlexibleTree: flexible_kinematics,
@@ -153,11 +153,9 @@ def jacobian(m: int, n: int, dtype: type) -> np.ndarray:
     return zeros((m * n + WIDTH,), dtype)[: m * n].reshape(m, n)
 
 
-def factor(n: int, m: int, structure: Sparsity | Panels, dtype: type) -> Factor:
+def factor(n: int, m: int, structure: Panels, dtype: type) -> Factor:
     """Allocate Factor."""
-    in_panels = isinstance(structure, Panels)
-    count = structure.neighbour.size * (3 if in_panels else 1)
-    pivots = max(n, PIVOTS * (n // 3)) if in_panels else n
+    count = 3 * structure.neighbour.size
     return Factor(
         T=zeros((n, padded(n)), dtype),
         J=jacobian(m, n, dtype),
@@ -169,7 +167,7 @@ def factor(n: int, m: int, structure: Sparsity | Panels, dtype: type) -> Factor:
         sparsity=structure,
         lower=np.zeros(count, dtype),
         upper=np.zeros(count, dtype),
-        inverse=np.zeros(pivots, dtype),
+        inverse=np.zeros(max(n, PIVOTS * (n // 3)), dtype),
         lu=zeros((n, padded(n)), dtype),
         pivot=np.zeros(max(1, n), np.int64),
     )
@@ -178,8 +176,8 @@ def factor(n: int, m: int, structure: Sparsity | Panels, dtype: type) -> Factor:
 def another(tangent: Factor) -> Factor:
     """Allocate a Factor for the same equations."""
     m, n = tangent.J.shape
-    found = factor(n, m, tangent.sparsity, tangent.T.dtype.type)._replace(least=tangent.least, extent=tangent.extent)
-    return found._replace(J=tangent.J) if isinstance(tangent.sparsity, Panels) else found
+    found = factor(n, m, tangent.sparsity, tangent.T.dtype.type)
+    return found._replace(J=tangent.J, least=tangent.least, extent=tangent.extent)
 
 
 def columns(n: int, m: int, p: int, dtype: type) -> Columns:
@@ -212,7 +210,7 @@ def at_rest(kin: Kinematics) -> Kinematics:
     return kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
 
 
-def watch(model: Model, structure: Sparsity | Panels, rows: np.ndarray) -> Watch:
+def watch(model: Model, structure: Panels, rows: np.ndarray) -> Watch:
     """Allocate Watch for the independent ``rows`` of the constraints; angles count that a constraint depends on."""
     k, n = rows.size, kinds(model.tree).size
     listed = [set(structure.row_column[structure.row_first[r] : structure.row_first[r + 1]].tolist()) for r in rows]
@@ -257,7 +255,6 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
     dtype, onsets = theta.dtype.type, onsets_of(model, theta)
     kin, comp, eq, turning = work_at_instant(model, theta)
     structure = STRUCTURE[type(model.tree)](model)
-    packs: dict[str, Any] = {"J": eq.J} if isinstance(structure, Panels) else {}
     if least is None:
         least = model.tree.least if isinstance(model.tree, NATURAL) else np.zeros(n)
     least = least.copy()  # a checkpoint restores all work arrays
@@ -266,7 +263,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
         kin,
         comp,
         eq,
-        factor(n, m, structure, dtype)._replace(least=least, extent=extent, **packs),
+        factor(n, m, structure, dtype)._replace(least=least, extent=extent, J=eq.J),
         factor(n, m, structure, dtype)._replace(least=least, J=eq.J),
         columns(n, m, 1, dtype),
         past(n, m, dtype),

@@ -94,9 +94,7 @@ class _Lane(Simulation):
     def make_room(self) -> None:
         """Allocate the arrays that the compiled loop needs in addition to those of a run alone."""
         self._probe = allocate.state(self.model, self.dtype)
-        tangent = self.work.tangent
-        formed = allocate.factor(self.state.z.size, self.state.lam.size, tangent.sparsity, self.dtype)
-        self._formed = formed._replace(least=tangent.least)
+        self._formed = allocate.another(self.work.tangent)
 
     @property
     def bytes_of_row(self) -> int:

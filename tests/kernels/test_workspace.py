@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.kernels.algorithms.elimination.structure import spans, sparsity
+from mbsim_cli.kernels.algorithms.elimination.structure import spans, tree_panels
 from mbsim_cli.kernels.algorithms.motion.workspace import force_size, law_entries, touch
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded
 from mbsim_cli.model.codes import Measure
@@ -22,15 +22,15 @@ def model_of(name):
 
 def test_structure_is_found_once_for_each_model_and_kind_of_number():
     fivebar, pendulum = (model_of(name).model for name in ("fivebar", "double_pendulum"))
-    found = sparsity(fivebar)
-    assert sparsity(fivebar) is found
-    assert sparsity(pendulum) is not found
-    assert len(sparsity(pendulum).first) - 1 == pendulum.tree.column_kind.size
+    found = tree_panels(fivebar)
+    assert tree_panels(fivebar) is found
+    assert tree_panels(pendulum) is not found
+    assert len(tree_panels(pendulum).whole_first) - 1 == pendulum.tree.column_kind.size
     assert spans(fivebar, float) is spans(fivebar, float)
     if padded(1) > 1:  # complex numbers go one at a time
         assert spans(fivebar, complex) is not spans(fivebar, float)
     alike = fivebar._replace(tree=fivebar.tree)
-    assert sparsity(alike) is not found  # known by identity: what is equal now may belong to another
+    assert tree_panels(alike) is not found  # known by identity: what is equal now may belong to another
 
 
 @pytest.mark.parametrize("name", ["fivebar", "buggy_lane_change", "human43_loaded"])

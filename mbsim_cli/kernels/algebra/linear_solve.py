@@ -131,74 +131,17 @@ def _size(x):
 
 # Sparse ---------------------------------------------------------------------------------------------------------------
 #
-# Elimination along a known structure, from the last unknown to the first.
-#
-# Only the neighbours of an unknown are touched. Pivots are not exchanged: ``eliminate`` reports where that would lose
-# digits, and a factorisation with pivoting must do. What solutions need is packed in the order in which they need it,
-# and each number is summed up in a register. ``at`` spares each index the question whether it counts from the end.
-
-
-SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
-
-
-@kernel
-def eliminate_sparse(sparsity, a, lower_out, upper_out, inverse_out):
-    """Factorise a (n, ``simd.padded(n)``), which is lost; False where a pivot has lost its digits.
-
-    ``lower`` and ``upper`` (as ``sparsity.neighbour``) receive the multiples of row k that its neighbours lose, and
-    row k itself over its pivot; ``inverse.torques`` (n,) that of the pivot. Columns beyond n are zero.
-    """
-    for k in range(a.shape[0] - 1, -1, -1):
-        first, last = sparsity.first[k], sparsity.first[k + 1]
-        if not abs(a[k, k].real) > 0.0:
-            return False
-        inverse = 1.0 / a[k, k]
-        inverse_out[k] = inverse
-        for s in range(first, last):
-            i = at(sparsity.neighbour, s)
-            own, before, share = at(a, k, i), at(a, i, i), at(a, i, k) * inverse
-            put(lower_out, s, share)
-            put(upper_out, s, own * inverse)
-            left = before - share * own
-            if not abs(left.real) > SMALLEST * abs(before.real):
-                return False
-        for s in range(sparsity.block_first[k], sparsity.block_first[k + 1]):
-            start = sparsity.block[s]
-            for g in range(start, start + WIDTH, width(a)):
-                _subtract_row(sparsity, first, last, k, block(a, g), lower_out, a)
-    return True
-
-
-@kernel
-def _subtract_row(sparsity, first, last, k, c, lower, a):
-    """Take multiples of row k from its neighbours; what becomes of columns that are eliminated nobody reads."""
-    row = at(a, k, c)
-    for s in range(first, last):
-        add_product(a, at(sparsity.neighbour, s), c, -at(lower, s), row)
-
-
-@kernel
-def solve_sparse(sparsity, lower, upper, inverse, b, c):
-    """Solve in place for column c of b, which may stand for several."""
-    for k in range(b.shape[0] - 1, -1, -1):
-        left = at(b, k, c)
-        for s in range(sparsity.above_first[k], sparsity.above_first[k + 1]):
-            left -= at(lower, at(sparsity.slot, s)) * at(b, at(sparsity.above, s), c)
-        put(b, k, c, left)
-    for k in range(b.shape[0]):
-        left = inverse[k] * at(b, k, c)
-        for s in range(sparsity.first[k], sparsity.first[k + 1]):
-            left -= at(upper, s) * at(b, at(sparsity.neighbour, s), c)
-        put(b, k, c, left)
-
-
 # Elimination along a known structure, three unknowns at a time, from the last ones to the first.
 #
-# The same eliminations as above, where neighbouring unknowns meet the same others: each number of the
-# rest is read and written once for three pivots, and sums of three unknowns go on side by side. A panel p is the
-# unknowns k, k + 1, k + 2 with k = n % 3 + 3 p; the one or two below the first panel meet each other only, and stay in
-# the matrix.
+# Only the neighbours of unknowns are touched. Pivots are not exchanged: ``eliminate_panels`` reports where that would
+# lose digits, and a factorisation with pivoting must do. What solutions need is packed in the order in which they need
+# it. ``at`` spares each index the question whether it counts from the end.
+#
+# Where neighbouring unknowns meet the same others, each number of the rest is read and written once for three pivots,
+# and sums of three unknowns go on side by side. A panel p is the unknowns k, k + 1, k + 2 with k = n % 3 + 3 p; the one
+# or two below the first panel meet each other only, and stay in the matrix.
 
+SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
 PIVOTS = 9  # of a panel: the three inverse pivots, multiples of its rows (01, 02, 12) and of its columns (10, 20, 21)
 
 
@@ -218,9 +161,10 @@ def eliminate_panels(panels, a, lower_out, upper_out, pivot_out):
         for s in range(panels.block_first[p], panels.block_first[p + 1]):
             for g in range(panels.block[s], panels.block[s] + WIDTH, width(a)):
                 c = block(a, g)
-                r1 = at(a, k + 1, c) - l12 * at(a, k + 2, c)
-                put(a, k + 1, c, r1)
-                put(a, k, c, at(a, k, c) - l02 * at(a, k + 2, c) - l01 * r1)
+                r2 = at(a, k + 2, c)
+                add_product(a, k + 1, c, -l12, r2)
+                add_product(a, k, c, -l02, r2)
+                add_product(a, k, c, -l01, at(a, k + 1, c))
         if not _multiples_of_neighbours(panels.neighbour, first, last, k, p, a, pivot_out, lower_out, upper_out):
             return False
         for s in range(panels.block_first[p], panels.block_first[p + 1]):
@@ -300,9 +244,10 @@ def _subtract_rows(neighbour, first, last, k, c, lower, a):
     """Take multiples of a panel's rows from its neighbours; what becomes of columns eliminated nobody reads."""
     r0, r1, r2 = at(a, k, c), at(a, k + 1, c), at(a, k + 2, c)
     for s in range(first, last):
-        i = at(neighbour, s)
-        left = at(a, i, c) - at(lower, 3 * s + 2) * r2
-        put(a, i, c, left - at(lower, 3 * s + 1) * r1 - at(lower, 3 * s) * r0)
+        i, l0, l1, l2 = at(neighbour, s), at(lower, 3 * s), at(lower, 3 * s + 1), at(lower, 3 * s + 2)
+        add_product(a, i, c, -l2, r2)
+        add_product(a, i, c, -l1, r1)
+        add_product(a, i, c, -l0, r0)
 
 
 @kernel

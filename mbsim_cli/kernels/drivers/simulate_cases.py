@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algebra.linear_solve import factor_range, keep_in_range
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE, factor_penalised
 from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
@@ -20,7 +20,7 @@ from mbsim_cli.kernels.drivers.integrate_cases import case_of
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, make_step, write_row
 from mbsim_cli.kernels.drivers.stepping import stays_finite
-from mbsim_cli.kernels.integrators.ali3p import factor_tangent, project, trapezoidal_tangent
+from mbsim_cli.kernels.integrators.ali3p import project, trapezoidal_tangent
 from mbsim_cli.kernels.integrators.ali3p_cases import (
     ALONE,
     ENDED,
@@ -55,12 +55,13 @@ class Tangent(NamedTuple):
     """What a ``Factor`` along its structure is made of."""
 
     T: np.ndarray
-    J: np.ndarray
+    packed: np.ndarray
     alpha: np.ndarray
     weight: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     inverse: np.ndarray
+    lu: np.ndarray  # its first two rows: what no panel holds
 
 
 class Numbers(NamedTuple):
@@ -189,7 +190,7 @@ def _form(model, t, control, lane, case, numbers):
     read_lane(lane, numbers.expected, kin.expected)
     evaluate(model, case.theta, t, control.at_center, probe, kin, comp, eq)
     trapezoidal_tangent(model, case.theta, t, control.h, probe, eq, kin, comp, formed)
-    return factor_tangent(control.ratio, eq, formed) and formed.pivot[0] == SPARSE
+    return factor_penalised(control.ratio, formed) and formed.pivot[0] == SPARSE
 
 
 @kernel
@@ -305,8 +306,8 @@ def _copy_tangent(factor, out):
 @inlined
 def _parts_of(tangent):
     """All arrays of a ``Tangent``, or those of a ``Factor``, as one row each."""
-    matrices = flat(tangent.T), flat(tangent.J), flat(tangent.lower), flat(tangent.upper)
-    return (*matrices, flat(tangent.alpha), flat(tangent.weight), flat(tangent.inverse))
+    matrices = flat(tangent.T), flat(tangent.packed), flat(tangent.lower), flat(tangent.upper)
+    return (*matrices, flat(tangent.alpha), flat(tangent.weight), flat(tangent.inverse), flat(tangent.lu[:2]))
 
 
 @kernel

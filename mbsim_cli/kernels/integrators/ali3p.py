@@ -12,7 +12,6 @@ from mbsim_cli.kernels.algebra.arrays import copy_to, set_identity
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     BY_PENALTY,
     factor_penalised,
-    keep_rows,
     solve_constrained,
 )
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities
@@ -78,13 +77,6 @@ def end_of_step(control, step):
 def trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor):
     """Leave in factor.T the tangent of the equations by x."""
     tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
-
-
-@merged
-def factor_tangent(ratio, eq, factor):
-    """Factorise factor.T with the constraints of eq.J, which it keeps for later steps."""
-    keep_rows(factor, eq.J)
-    return factor_penalised(ratio, factor)
 
 
 # Decisions of Newton's iteration -------------------------------------------------------------------------------------
@@ -199,7 +191,7 @@ def find_correction(model, theta, t, control, tolerance, ratio, forms, state, wo
     evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
     if forms:
         trapezoidal_tangent(model, theta, t, control.h, state, eq, kin, comp, factor)
-        if not factor_tangent(ratio, eq, factor):
+        if not factor_penalised(ratio, factor):
             return False
     put_residual(control.h, eq, columns)
     solve_constrained(factor, tolerance, columns)

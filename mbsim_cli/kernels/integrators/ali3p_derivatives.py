@@ -36,7 +36,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     vary_residual,
 )
 from mbsim_cli.kernels.compiler.jit import kernel, merged
-from mbsim_cli.kernels.integrators.ali3p import Equations, State, factor_tangent, trapezoidal_tangent
+from mbsim_cli.kernels.integrators.ali3p import Equations, State, trapezoidal_tangent
 from mbsim_cli.model.codes import Status
 
 # Sensitivities --------------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
     add_scaled(h, sens.zdd, sens.zd)
     load(model, theta, t, state, kin, comp, eq)
     trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
-    if not factor_tangent(control.ratio, eq, factor):
+    if not factor_penalised(control.ratio, factor):
         return Status.SINGULAR, 1.0
     vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, tw, columns.e)
@@ -212,7 +212,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     evaluate(model, theta, t, False, state, kin, comp, eq)
     trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
     transpose(factor.T)
-    if not factor_tangent(control.ratio, eq, factor):
+    if not factor_penalised(control.ratio, factor):
         return Status.SINGULAR, 1.0
     copy_to(adj.zdd, columns.b)
     add_scaled(0.5 * h, adj.zd, columns.b)

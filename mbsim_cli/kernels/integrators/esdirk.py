@@ -21,7 +21,7 @@ from mbsim_cli.kernels.algorithms.closed_loops import (
     share_of,
     size_of,
 )
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, keep_rows, solve_constrained
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
@@ -223,7 +223,6 @@ def solve_loop_stage(model, theta, t, g, control, tree, state, eq, counters):
             return Status.NOT_FINITE
         if not fresh:
             eq.shift[0] = 0.0
-            keep_rows(factor, at.J)
             if not _factor_tangent_of_loops(model, theta, t, g, state, tree, factor, counters):
                 return Status.SINGULAR
             eq.shift[0] = g

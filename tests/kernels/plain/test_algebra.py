@@ -8,10 +8,8 @@ import pytest
 from mbsim_cli.kernels.algebra import arrays, linear_solve, spatial, vectors
 from mbsim_cli.kernels.algebra.linear_solve import (
     NormalEquations,
-    eliminate_sparse,
     factor_range,
     keep_in_range,
-    solve_sparse,
 )
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     SPARSE,
@@ -22,8 +20,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     solve_change,
     solve_constrained,
 )
-from mbsim_cli.kernels.algorithms.elimination.structure import panels_of, structure_of
-from mbsim_cli.kernels.compiler.simd import padded
+from mbsim_cli.kernels.algorithms.elimination.structure import panels_of
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
 from mbsim_cli.solve.allocate import columns as columns_of
 from mbsim_cli.solve.allocate import factor as factor_of
@@ -154,36 +151,9 @@ def test_symmetric_factorisation():
         assert not linear_solve.ldl_factor(singular, np.zeros(3))
 
 
-def one_by_one(n, m):
+def dense_structure(n, m):
     """The structure of matrices without zeros."""
-    return structure_of([np.arange(k) for k in range(n)], [np.arange(n)] * m)
-
-
-def in_panels(n, m):
-    """The same, three coordinates at a time."""
     return panels_of(np.ones((n, n), bool), [np.arange(n)] * m)
-
-
-STRUCTURES = pytest.mark.parametrize("dense_structure", [one_by_one, in_panels])
-
-
-def test_elimination_along_a_structure():
-    own = np.random.default_rng(2)
-    meets = np.zeros((6, 6), bool)
-    for group in ((0, 1, 2), (0, 3), (3, 4, 5)):
-        meets[np.ix_(group, group)] = True
-    matrix = np.where(meets, own.normal(size=(6, 6)), 0.0) + 6 * np.eye(6)
-    structure = structure_of([np.flatnonzero(meets[k, :k]) for k in range(6)], [])
-    for dtype in (float, complex):
-        tilted = matrix.astype(dtype) + (1e-3j * meets if dtype is complex else 0.0)
-        factor, x = factor_of(6, 0, structure, dtype), own.normal(size=(6, 1)).astype(dtype)
-        right = tilted @ x
-        packed = factor.lower, factor.upper, factor.inverse
-        assert eliminate_sparse(structure, in_blocks(tilted), *packed)
-        solve_sparse(structure, *packed, right, 0)
-        assert np.allclose(right, x, atol=1e-13)
-        for singular in (np.ones((6, 6), dtype), np.zeros((6, 6), dtype)):
-            assert not eliminate_sparse(structure, in_blocks(singular), *packed)
 
 
 @pytest.mark.parametrize("n", range(1, 12))
@@ -213,26 +183,10 @@ def test_elimination_three_unknowns_at_a_time(n):
             assert not eliminate(factor)
 
 
-def in_blocks(matrix):
-    """The matrix with columns of zeros behind, that fill up a block."""
-    n = len(matrix)
-    return np.hstack([matrix, np.zeros((n, padded(n) - n))])
-
-
-def test_structure_lists_neighbours_both_ways():
-    structure = structure_of([np.array([], int), np.array([0]), np.array([0, 1]), np.array([1])], [np.array([1, 3])])
-    above = [list(structure.above[structure.above_first[i] : structure.above_first[i + 1]]) for i in range(4)]
-    assert above == [[2, 1], [3, 2], [], []]
-    assert list(structure.neighbour[structure.slot]) == [0, 0, 1, 1]
-    assert list(structure.column_first) == [0, 0, 1, 1, 2]
-    assert list(structure.column_row) == [0, 0]
-
-
 @pytest.mark.parametrize("dependent", [0, 2])
 @pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6])
 @pytest.mark.parametrize("exchanged", [False, True])
-@STRUCTURES
-def test_constrained_solve(dense_structure, ratio, dependent, exchanged):
+def test_constrained_solve(ratio, dependent, exchanged):
     own = np.random.default_rng(6)
     n, m, p = 7, 3, 2
     T = own.normal(size=(n, n))
@@ -257,8 +211,7 @@ def test_constrained_solve(dense_structure, ratio, dependent, exchanged):
 
 
 @pytest.mark.parametrize("share", [1e-12, 1e-6, 1.0, 1e6])
-@STRUCTURES
-def test_a_change_is_as_accurate_as_what_it_changes_asks(dense_structure, share):
+def test_a_change_is_as_accurate_as_what_it_changes_asks(share):
     own = np.random.default_rng(4)
     n, m, p, tolerance = 7, 3, 2, 1e-10
     T, J = own.normal(size=(n, n)) + 9 * np.eye(n), own.normal(size=(m, n))
@@ -276,8 +229,7 @@ def test_a_change_is_as_accurate_as_what_it_changes_asks(dense_structure, share)
 
 
 @pytest.mark.parametrize("ratio", [1e2, 1e4])
-@STRUCTURES
-def test_multipliers_are_accurate_where_constraints_hold_all_of_the_load(dense_structure, ratio):
+def test_multipliers_are_accurate_where_constraints_hold_all_of_the_load(ratio):
     """x is zero, so that no correction is small beside it, and round-off ends the updates."""
     own = np.random.default_rng(8)
     n, m, p = 7, 3, 2

@@ -13,20 +13,18 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algebra.linear_solve import (
     eliminate_panels,
-    eliminate_sparse,
     lu_factor,
     lu_solve_of,
     solve_panels,
-    solve_sparse,
     subtract_product,
 )
-from mbsim_cli.kernels.algorithms.by_type import by_type, members_by_type
-from mbsim_cli.kernels.algorithms.elimination.structure import Panels, Sparsity
+from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.elimination.structure import Panels
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import (
     EVERY,
     WIDTH,
-    add_to,
+    add_product,
     at,
     at_most,
     below,
@@ -40,207 +38,111 @@ from mbsim_cli.kernels.compiler.simd import (
     width,
 )
 
-# What depends on how the structure of T + J^T alpha J is listed; chosen by the type of ``factor.sparsity``.
+# Steps of a factorisation and of a solution, along the structure of T + J^T alpha J ----------------------------------
 #
-# A new structure is a class with these functions and a row of the table.
+# J is packed when its penalties are found, row after row, without its zeros. Where a block of columns adds products
+# without rounding them, ``add_product`` says so: cases of a study have the bits that they have alone.
 
 
 @kernel
-def add_row_by_row(factor):
-    """lu += J^T alpha J, one number at a time, along whatever structure."""
-    rows, J, out = factor.sparsity, factor.J, factor.lu
+def find_compliances(factor):
+    """alpha (m,) = J weight^-1 J^T of each row."""
+    panels, inverse = factor.sparsity, factor.inverse
+    for i in range(factor.weight.size):
+        put(inverse, i, 1.0 / at(factor.weight, i))
+    for r in range(factor.alpha.size):
+        compliance = 0.0
+        for s in range(panels.row_first[r], panels.row_first[r + 1]):
+            i = at(panels.row_column, s)
+            slope = at(factor.J, r, i)
+            put(factor.packed, s, slope)
+            compliance += slope.real * slope.real * at(inverse, i).real
+        factor.alpha[r] = compliance
+
+
+@kernel
+def copy_tangent(factor):
+    """lu = T."""
+    panels, T, out = factor.sparsity, factor.T, factor.lu
+    for i in range(T.shape[0]):
+        for s in range(panels.whole_first[i], panels.whole_first[i + 1]):
+            for g in range(panels.whole[s], panels.whole[s] + WIDTH, width(out)):
+                c = block(out, g)
+                put(out, i, c, at(T, i, c))
+
+
+@kernel
+def add_penalties(factor):
+    """lu += J^T alpha J."""
+    panels, J, out = factor.sparsity, factor.J, factor.lu
     for r in range(J.shape[0]):
-        for s in range(rows.row_first[r], rows.row_first[r + 1]):
-            i = at(rows.row_column, s)
-            scaled = factor.alpha[r] * at(J, r, i)
-            for t in range(rows.row_first[r], rows.row_first[r + 1]):
-                j = at(rows.row_column, t)
-                add_to(out, i, j, scaled * at(J, r, j))
-
-
-@inlined
-def update_multiplier(factor, columns, r, c, left):
-    """Update the multiplier of row r by the residual ``left`` of its constraint; return that row's part of the size."""
-    push = factor.alpha[r] * left
-    mu = at(columns.mu, r, c) - push
-    put(columns.residual, r, c, left)
-    put(columns.mu, r, c, mu)
-    put(columns.load, r, c, push - mu)
-    return factor.alpha[r] * squares(left)
-
-
-class ByCoordinates:
-    """One coordinate at a time, along the structure of a tree."""
-
-    @staticmethod
-    def keep_rows(factor, J):
-        sparsity, out = factor.sparsity, factor.J
-        for r in range(J.shape[0]):
-            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-                i = at(sparsity.row_column, s)
-                put(out, r, i, at(J, r, i))
-
-    @staticmethod
-    def find_compliances(factor):
-        sparsity, J = factor.sparsity, factor.J
-        for r in range(factor.alpha.size):
-            compliance = 0.0
-            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-                i = at(sparsity.row_column, s)
-                slope = at(J, r, i).real
-                compliance += slope * slope / at(factor.weight, i)
-            factor.alpha[r] = compliance
-
-    @staticmethod
-    def copy_tangent(factor):
-        copy_to(factor.T, factor.lu)
-
-    @staticmethod
-    def add_penalties(factor):
-        add_row_by_row(factor)
-
-    @staticmethod
-    def eliminate(factor):
-        return eliminate_sparse(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse)
-
-    @staticmethod
-    def solve(factor, b, c):
-        solve_sparse(factor.sparsity, factor.lower, factor.upper, factor.inverse, b, c)
-
-    @staticmethod
-    def find_residual(factor, columns, c):
-        sparsity, T, x = factor.sparsity, factor.T, columns.x
-        for k in range(factor.weight.size):
-            left = at(columns.b, k, c) - at(T, k, k) * at(x, k, c)
-            for s in range(sparsity.first[k], sparsity.first[k + 1]):
-                i = at(sparsity.neighbour, s)
-                left -= at(T, k, i) * at(x, i, c)
-            for s in range(sparsity.above_first[k], sparsity.above_first[k + 1]):
-                i = at(sparsity.above, s)
-                left -= at(T, k, i) * at(x, i, c)
-            put(columns.step, k, c, left)
-
-    @staticmethod
-    def add_loads(factor, step, columns, c):
-        sparsity, J = factor.sparsity, factor.J
-        for i in range(factor.weight.size):
-            total_load = at(step, i, c)
-            for s in range(sparsity.column_first[i], sparsity.column_first[i + 1]):
-                r = at(sparsity.column_row, s)
-                total_load += at(J, r, i) * at(columns.load, r, c)
-            put(step, i, c, total_load)
-
-    @staticmethod
-    def update_multipliers(factor, step, columns, c):
-        sparsity, J = factor.sparsity, factor.J
-        size = squares(0.0 * at(columns.x, 0, c))
-        for r in range(factor.alpha.size):
-            left = at(columns.residual, r, c)
-            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-                i = at(sparsity.row_column, s)
-                left -= at(J, r, i) * at(step, i, c)
-            size += update_multiplier(factor, columns, r, c, left)
-        return size
-
-
-class ByPanels:
-    """Three coordinates at a time; J is packed when its penalties are found, row after row, without its zeros."""
-
-    @staticmethod
-    def keep_rows(factor, J):
-        pass  # packed with its penalties
-
-    @staticmethod
-    def find_compliances(factor):
-        panels, inverse = factor.sparsity, factor.inverse
-        for i in range(factor.weight.size):
-            put(inverse, i, 1.0 / at(factor.weight, i))
-        for r in range(factor.alpha.size):
-            compliance = 0.0
-            for s in range(panels.row_first[r], panels.row_first[r + 1]):
-                i = at(panels.row_column, s)
-                slope = at(factor.J, r, i)
-                put(factor.packed, s, slope)
-                compliance += slope.real * slope.real * at(inverse, i).real
-            factor.alpha[r] = compliance
-
-    @staticmethod
-    def copy_tangent(factor):
-        panels, T, out = factor.sparsity, factor.T, factor.lu
-        for i in range(T.shape[0]):
-            for s in range(panels.whole_first[i], panels.whole_first[i + 1]):
-                for g in range(panels.whole[s], panels.whole[s] + WIDTH, width(out)):
-                    c = block(out, g)
-                    put(out, i, c, at(T, i, c))
-
-    @staticmethod
-    def add_penalties(factor):
-        panels, J, out = factor.sparsity, factor.J, factor.lu
+        first, last = panels.row_first[r], panels.row_first[r + 1]
         if width(out) < WIDTH:
-            add_row_by_row(factor)
-            return
-        for r in range(J.shape[0]):
+            for t in range(first, last):
+                j = at(panels.row_column, t)
+                _add_products(panels, J, r, first, last, factor.alpha[r] * at(J, r, j), j, out)
+        else:
             for b in range(panels.wide_first[r], panels.wide_first[r + 1]):
                 c = block(out, panels.wide[b])
                 row = factor.alpha[r] * only(at(J, r, c), panels.wide_bits[b])  # a block holds more than the row
-                for s in range(panels.row_first[r], panels.row_first[r + 1]):
-                    i = at(panels.row_column, s)
-                    add_to(out, i, c, at(J, r, i) * row)
-
-    @staticmethod
-    def eliminate(factor):
-        return eliminate_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse)
-
-    @staticmethod
-    def solve(factor, b, c):
-        solve_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse, b, c)
-
-    @staticmethod
-    def find_residual(factor, columns, c):
-        for i in range(factor.weight.size):
-            put(columns.step, i, c, at(columns.b, i, c))
-        subtract_product(factor.sparsity, factor.T, columns.x, c, columns.step)
-
-    @staticmethod
-    def add_loads(factor, step, columns, c):
-        panels = factor.sparsity
-        for r in range(factor.alpha.size):
-            load = at(columns.load, r, c)
-            for s in range(panels.row_first[r], panels.row_first[r + 1]):
-                i = at(panels.row_column, s)
-                put(step, i, c, at(step, i, c) + at(factor.packed, s) * load)
-
-    @staticmethod
-    def update_multipliers(factor, step, columns, c):
-        panels = factor.sparsity
-        size = squares(0.0 * at(columns.x, 0, c))
-        for r in range(factor.alpha.size):
-            left = at(columns.residual, r, c)
-            for s in range(panels.row_first[r], panels.row_first[r + 1]):
-                left -= at(factor.packed, s) * at(step, at(panels.row_column, s), c)
-            size += update_multiplier(factor, columns, r, c, left)
-        return size
+                _add_products(panels, J, r, first, last, row, c, out)
 
 
-_of_structure = members_by_type(
-    "factor.sparsity", ByCoordinates, {Sparsity: ByCoordinates, Panels: ByPanels}.__getitem__
-)
+@inlined
+def _add_products(panels, J, r, first, last, row, c, out):
+    """Add row r of J, transposed, times ``row`` in column c."""
+    for s in range(first, last):
+        i = at(panels.row_column, s)
+        add_product(out, i, c, at(J, r, i), row)
 
 
-keep_rows = _of_structure("keep_rows", "Keep J (m, n) for later steps, where ``factor.J`` is not J itself.")
-find_compliances = _of_structure("find_compliances", "alpha (m,) = J weight^-1 J^T of each row.")
-copy_tangent = _of_structure("copy_tangent", "lu = T.")
-add_penalties = _of_structure("add_penalties", "lu += J^T alpha J.")
-eliminate = _of_structure("eliminate", "Factorise lu without exchanging pivots; False where that would lose digits.")
-solve = _of_structure("solve", "Solve in place for column c of b, which may stand for several.")
-find_residual = _of_structure(
-    "find_residual", "step = b - T x in column c: digits that elimination lost to the penalty come back with it."
-)
-add_loads = _of_structure("add_loads", "step += J^T load in column c.")
-update_multipliers = _of_structure(
-    "update_multipliers",
-    "residual -= J step; mu -= alpha residual; load = alpha residual - mu; return alpha residual^2.",
-)
+@kernel
+def eliminate(factor):
+    """Factorise lu without exchanging pivots; False where that would lose digits."""
+    return eliminate_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse)
+
+
+@kernel
+def solve(factor, b, c):
+    """Solve in place for column c of b, which may stand for several."""
+    solve_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse, b, c)
+
+
+@kernel
+def find_residual(factor, columns, c):
+    """step = b - T x in column c: digits that elimination lost to the penalty come back with it."""
+    for i in range(factor.weight.size):
+        put(columns.step, i, c, at(columns.b, i, c))
+    subtract_product(factor.sparsity, factor.T, columns.x, c, columns.step)
+
+
+@kernel
+def add_loads(factor, step, columns, c):
+    """step += J^T load in column c."""
+    panels = factor.sparsity
+    for r in range(factor.alpha.size):
+        load = at(columns.load, r, c)
+        for s in range(panels.row_first[r], panels.row_first[r + 1]):
+            i = at(panels.row_column, s)
+            put(step, i, c, at(step, i, c) + at(factor.packed, s) * load)
+
+
+@kernel
+def update_multipliers(factor, step, columns, c):
+    """residual -= J step; mu -= alpha residual; load = alpha residual - mu; return alpha residual^2."""
+    panels = factor.sparsity
+    size = squares(0.0 * at(columns.x, 0, c))
+    for r in range(factor.alpha.size):
+        left = at(columns.residual, r, c)
+        for s in range(panels.row_first[r], panels.row_first[r + 1]):
+            left -= at(factor.packed, s) * at(step, at(panels.row_column, s), c)
+        push = factor.alpha[r] * left
+        mu = at(columns.mu, r, c) - push
+        put(columns.residual, r, c, left)
+        put(columns.mu, r, c, mu)
+        put(columns.load, r, c, push - mu)
+        size += factor.alpha[r] * squares(left)
+    return size
 
 
 SPARSE = -1  # first pivot of a factorisation along the structure
@@ -250,13 +152,13 @@ class Factor(NamedTuple):
     """A factorised matrix T + J^T alpha J, with the T and J that it was formed with."""
 
     T: np.ndarray  # (n, padded(n))
-    J: np.ndarray  # (m, n)
-    packed: np.ndarray  # as sparsity.row_column, J where the structure wants it so
+    J: np.ndarray  # (m, n) the constraints' own, evaluated anew in each iteration
+    packed: np.ndarray  # as sparsity.row_column, J at the factorisation
     alpha: np.ndarray  # (m,)
     weight: np.ndarray  # (n,)
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least
     extent: np.ndarray  # (n,) what the square of a coordinate counts for, beside it: angles may pass through zero
-    sparsity: Sparsity | Panels  # see ``structure``
+    sparsity: Panels
     lower: np.ndarray  # see algebra.linear_solve
     upper: np.ndarray  # the same
     inverse: np.ndarray  # pivots

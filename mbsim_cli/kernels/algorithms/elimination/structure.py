@@ -47,34 +47,6 @@ def once_a_model(find):
 # to the ground, a tree fills in nothing (Featherstone 2005); loops and elements add little.
 
 
-class Sparsity(NamedTuple):
-    """Neighbours of coordinates, and coordinates of constraints."""
-
-    first: np.ndarray  # (n + 1,) into neighbour
-    neighbour: np.ndarray  # coordinates i < k that k meets when eliminated from the last one down, upwards
-    block_first: np.ndarray  # (n + 1,) into block
-    block: np.ndarray  # first columns of the blocks of WIDTH columns that hold the neighbours
-    above_first: np.ndarray  # (n + 1,) into above
-    above: np.ndarray  # coordinates k > i of which i is a neighbour, downwards
-    slot: np.ndarray  # where i stands among all neighbours
-    row_first: np.ndarray  # (m + 1,) into row_column
-    row_column: np.ndarray  # coordinates that constraint r depends on
-    column_first: np.ndarray  # (n + 1,) into column_row
-    column_row: np.ndarray  # constraints that depend on coordinate i
-
-
-@once_a_model
-def sparsity(model):
-    """Find the structure of T + J^T alpha J and of J."""
-    meets, rows = meetings(model)
-    n = len(meets)
-    neighbours = [np.zeros(0, np.int64)] * n
-    for k in range(n - 1, -1, -1):
-        neighbours[k] = np.flatnonzero(meets[k, :k])
-        meets[np.ix_(neighbours[k], neighbours[k])] = True
-    return structure_of(neighbours, rows)
-
-
 def meetings(model):
     """Which coordinates of a tree meet each other (n, n), and the coordinates of each constraint."""
     n = kinds(model.tree).size
@@ -83,19 +55,6 @@ def meetings(model):
         coordinates = moved_by(model.tree, columns)
         meets[np.ix_(coordinates, coordinates)] = True
     return meets, [moved_by(model.tree, columns) for columns in _constraint_columns(model)]
-
-
-def structure_of(neighbours, rows):
-    """Sparsity from the neighbours of each coordinate and the coordinates of each constraint."""
-    n = len(neighbours)
-    first, neighbour = lists(neighbours)
-    row_first, row_column = lists(rows)
-    blocks = lists(list(map(blocks_of, neighbours)))
-    above_first, above, slot = _transposed(first, neighbour, n)
-    column_first, column_row, _ = _transposed(row_first, row_column, n)
-    return Sparsity(
-        first, neighbour, *blocks, above_first, above, slot, row_first, row_column, column_first, column_row
-    )
 
 
 def blocks_of(columns):
@@ -158,14 +117,6 @@ def lists(rows):
     """Concatenated rows, and where each begins."""
     first = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)]).astype(np.int64)
     return first, np.concatenate([np.zeros(0, np.int64), *rows]).astype(np.int64)
-
-
-def _transposed(first, entry, n):
-    """For each of n entries the lists that hold it, the last one first, and where in them it stands."""
-    owner = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    order = np.lexsort((-owner, entry)).astype(np.int64)
-    counts = np.bincount(entry, minlength=n)
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), owner[order].astype(np.int64), order
 
 
 # Sets of columns as spans of neighbours, so that what is done to a set is done to eight columns at a time.
@@ -239,11 +190,11 @@ def _sets(model):
         yield columns, np.ones(columns.size, bool)
 
 
-# Structure of T + J^T alpha J where coordinates are eliminated three at a time: components of one point or vector.
+# Structure of T + J^T alpha J for elimination of three coordinates at a time: components of one point or vector, or
+# coordinates of one joint.
 #
-# So are those of trees with bodies that deform, whose elastic coordinates all meet each other. Coordinates next to each
-# other that meet different others are taken together all the same: what one of them does not meet is a zero that is
-# worked on.
+# Coordinates next to each other that meet different others are taken together all the same: what one of them does not
+# meet is a zero that is worked on.
 
 
 class Panels(NamedTuple):
