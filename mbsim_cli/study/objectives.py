@@ -218,9 +218,9 @@ class Mean(Integral):
 class Maximum(Final):
     """Largest value along time: that of the parabola through the largest time point and those beside it.
 
-    There is no parabola at the start, at the end, and where a signal stays at its largest value, as that of ``clip``
-    does: it would exceed the bound. Where the parabola is largest its rate vanishes, so that its gradient is that at a
-    fixed time.
+    At the start and at the end it is that through three time points, if it is largest between the first or last two.
+    There is no parabola where a signal stays at its largest value, as that of ``clip`` does: it would exceed the bound.
+    Where the parabola is largest its rate vanishes, so that its gradient is that at a fixed time.
     """
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
@@ -246,29 +246,36 @@ class Maximum(Final):
 
     @property
     def _at_end(self) -> bool:
-        return self._time[self._middle] == self.course.last[-1]
+        return self._time[self._middle] == self.course.last[-1] and self._moment is None
 
     @property
     def _three(self) -> slice:
-        """The time point at the start, or those of the parabola."""
-        return slice(self._middle - 1, self._middle + 2) if self._middle else slice(1)
+        """The time points of the parabola."""
+        first = max(0, min(self._middle - 1, len(self._time) - 3))
+        return slice(first, first + 3)
 
     @property
-    def _moment(self) -> complex:
-        """Where the parabola is largest, s; analytic in its values."""
+    def _moment(self) -> complex | None:
+        """Where the parabola is largest, s; analytic in its values. None where that is not beside the largest value."""
         time, values = self._time[self._three], self._rows[0, self._three]
         behind = self._rows[0, self._middle : self._middle + 3].real
-        if len(time) == 1 or (len(behind) == 3 and (behind == self._top).all()):
-            return self._time[self._middle]
+        if len(time) < 3 or (len(behind) == 3 and (behind == self._top).all()):
+            return None
         slopes = np.diff(values) / np.diff(time)
         bend = (slopes[1] - slopes[0]) / (time[2] - time[0])
-        return 0.5 * (time[0] + time[1] - slopes[0] / bend)
+        if not bend.real < 0.0:
+            return None
+        found = 0.5 * (time[0] + time[1] - slopes[0] / bend)
+        return found if time[0] < found.real < max(time[2], self.end.real) else None
 
     @property
     def read(self):
         """Weights of the time points that the value is read from, and their rows (1 + p, B)."""
         if self._at_end:
             return super().read
+        if self._moment is None:
+            alone = slice(self._middle, self._middle + 1)
+            return continuation(self._time[alone], self._time[self._middle]), self._rows[:, alone]
         return continuation(self._time[self._three], self._moment), self._rows[:, self._three]
 
     @property
@@ -280,20 +287,26 @@ class Maximum(Final):
         if self._at_end:
             return super().weights(time)
         found = self.read[0].value
-        first = int(np.searchsorted(time, self._time[self._three][0]))
+        first = int(np.searchsorted(time, self._time[self._middle if len(found) == 1 else self._three.start]))
         return _among(len(time), slice(first, first + len(found)), found)
 
     @property
     def errors(self):
-        """By the motion, and by the parabola: one time point more on either side changes that."""
+        """By the motion, and by the parabola: one time point more on either side changes that.
+
+        At the start and at the end it is compared with the time point there.
+        """
         if self._at_end:
             return super().errors
         there, rows = self.read
         value, off = weighed(there.value, rows), np.zeros(1 + self.p)
-        for more in (slice(self._middle - 2, self._middle + 2), slice(self._middle - 1, self._middle + 3)):
-            if more.start >= 0 and more.stop <= len(self._time):
-                cubic = continuation(self._time[more], self._moment).value
-                off = np.maximum(off, np.abs(weighed(cubic, self._rows[:, more]) - value))
+        if self._moment is not None:
+            others = [slice(self._middle - 2, self._middle + 2), slice(self._middle - 1, self._middle + 3)]
+            inside = 0 < self._middle < len(self._time) - 1
+            for more in others if inside else [slice(self._middle, self._middle + 1)]:
+                if more.start >= 0 and more.stop <= len(self._time):
+                    other = continuation(self._time[more], self._moment).value
+                    off = np.maximum(off, np.abs(weighed(other, self._rows[:, more]) - value))
         return Uncertainty(self.by_motion + self.drift + off, self._sizes)
 
 
