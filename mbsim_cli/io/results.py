@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.io.guard import attribute, naming, opened, require_origin, require_plain
 from mbsim_cli.io.layout import KINEMATIC, Stored, column_units, texts
-from mbsim_cli.io.target import check_target, replaced, require_hdf5
+from mbsim_cli.io.target import check_target, replaced
 from mbsim_cli.model.pictures import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
 from mbsim_cli.system import cached_property
@@ -321,7 +321,6 @@ class ResultFile:
     def save(self, path: Path, *, force: bool) -> None:
         """Write a copy; raises InputOutputError and UsageError."""
         target = check_target(path, force=force)
-        require_hdf5(path)
         with replaced(target, force=force) as written:
             shutil.copyfile(self.path, written)
 

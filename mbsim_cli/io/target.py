@@ -305,24 +305,27 @@ PICTURE = FileKind("a picture", "picture.png", is_picture)
 COLLECTION = FileKind("a collection of meshes", "motion.pvd", is_vtk)
 PAGE = FileKind("a page", "report.html", is_page)
 MODEL = FileKind("a model file", "model.yaml", lambda path: False)  # which only --force replaces
+OTHER_FORMATS = (".csv", ".parquet", ".mat", ".npz", ".json", ".yaml")  # endings that no result file has
 SCHEMA = FileKind("a schema of model files", "model.schema.json", _is_schema)
 
 
 def check_target(path: Path, kind: FileKind = RESULT, *, force: bool, protected: tuple[Path, ...] = ()) -> Path:
     """Return the resolved target, or raise where a file of a kind must not or cannot be written.
 
+    UsageError is that of a result with the ending of another format, InputOutputError all else.
     ``protected`` files (the model first, then the files that it reads) are not overwritten even with ``force``.
     """
     target = resolved(path, kind.example)
-    if not target.exists():
-        return target
-    if not target.is_file():
-        noun = kind.what.partition(" ")[2]
-        raise InputOutputError(f"{path} is not a regular file, so no {noun} can take its place")
-    keep_apart(path, protected[:1], "the model itself")
-    keep_apart(path, protected, "a file that the model reads")
-    if not force and not kind.is_own(target):
-        raise InputOutputError(f"{path} exists and is not {kind.what}; {flag('force')} overwrites it")
+    if target.exists():
+        if not target.is_file():
+            noun = kind.what.partition(" ")[2]
+            raise InputOutputError(f"{path} is not a regular file, so no {noun} can take its place")
+        keep_apart(path, protected[:1], "the model itself")
+        keep_apart(path, protected, "a file that the model reads")
+        if not force and not kind.is_own(target):
+            raise InputOutputError(f"{path} exists and is not {kind.what}; {flag('force')} overwrites it")
+    if kind is RESULT and path.suffix.lower() in OTHER_FORMATS:
+        raise UsageError(f"{path}: a result is HDF5, as {path.with_suffix('.h5')}; mbsim export writes tables of it")
     return target
 
 
@@ -335,16 +338,6 @@ def may_replace(path: Path, *, kind: FileKind = RESULT, force: bool = False, pro
         return path.is_file() and not _is_one_of(path, protected) and (force or kind.is_own(path))
     except Unjudged:
         return False
-
-
-OTHER_FORMATS = (".csv", ".parquet", ".mat", ".npz", ".json", ".yaml")  # endings that no result file has
-
-
-def require_hdf5(path: Path) -> None:
-    """Raise UsageError for a result with the ending of another format."""
-    if path.suffix.lower() in OTHER_FORMATS:
-        hdf5 = path.with_suffix(".h5")
-        raise UsageError(f"{path}: a result is HDF5, as {hdf5}; mbsim export writes tables of it")
 
 
 def keep_apart(path: Path, read: Iterable[Path], what: str) -> None:

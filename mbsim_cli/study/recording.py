@@ -11,7 +11,7 @@ from mbsim_cli.errors import AnalysisError, InputOutputError
 from mbsim_cli.io.fields import FieldOnMesh
 from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, Parameters, Stored, axes
 from mbsim_cli.io.provenance import Provenance
-from mbsim_cli.io.target import check_target, require_hdf5
+from mbsim_cli.io.target import check_target
 from mbsim_cli.io.writer import Findings, ObjectiveResult, Origin, ResultWriter
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import in_words
@@ -74,7 +74,6 @@ def plan_for_file(
     The file is checked twice: before the runs that an automatic step takes, and when the model's tables are known.
     """
     check_target(output, **guard_of(model_file, force))
-    require_hdf5(output)
     plan = plan_run(model_file, settings, timing, listener, by)
     guard = guard_of(model_file, force)
     return plan, check_target(output, **guard), guard
@@ -268,7 +267,6 @@ class MemoryRecord:
     def save(self, path: Path, *, force: bool) -> None:
         """Write the result file of the run; raises InputOutputError and UsageError."""
         target = check_target(path, force=force, protected=self._protected)
-        require_hdf5(path)
         writer = ResultWriter(target, self._origin, force, self._protected)
         try:
             writer.whole([self.variable(name).values for name in self.paths])

@@ -128,7 +128,7 @@ def test_a_single_instant_has_a_maximum_and_no_area(assembled):
 def test_the_largest_value_of_a_parabola_is_exact_wherever_time_points_lie(tmp_path):
     """That of 3 - (t - c)^2 is 3 at the time c, and its derivative by c is zero."""
     (objective,) = build(load(tmp_path, SPIKE.replace("q, sharpness: 1000", "q"))).objectives
-    for center in (1.0, 1.013, 1.05, 1.09, 0.013, 0.06, 1.94, 1.999):
+    for center in (1.0, 1.013, 1.05, 1.09, 0.013, 0.04, 0.06, 1.94, 1.96, 1.999):
         time = np.linspace(0.0, 2.0, 21)
         slopes = np.stack([2.0 * (time - center), np.ones(21)], axis=1)[:, None]
         values = {"time": time, "sensors": 3.0 - (time[:, None] - center) ** 2, "d_sensors": slopes}
@@ -136,7 +136,7 @@ def test_the_largest_value_of_a_parabola_is_exact_wherever_time_points_lie(tmp_p
         adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, 21)))
         assert adding.value == pytest.approx(3.0, rel=1e-14)
         np.testing.assert_allclose(adding.gradient, [0.0, 1.0], atol=1e-13)
-        beside = abs(1.0 - center) > 0.9  # there it is compared with the time point at the start or at the end
+        beside = abs(1.0 - center) > 0.95  # there it is compared with the time point at the start or at the end
         assert (adding.uncertainty.errors.max() < 1e-13) != beside
 
 
