@@ -188,6 +188,8 @@ def test_where_the_result_of_a_case_goes(mbsim, model, tmp_path):
     ):
         done = mbsim("sweep", "extract", "st", "1", *arguments)
         assert done.code == 5 and sentence in done.err
+    done = mbsim("sweep", "extract", "st", "1", "-o", "case.csv")
+    assert done.code == 2 and "case.csv: a result is HDF5, as case.h5" in done.err
     assert mbsim("sweep", "extract", "st", "1", "-o", "notes.txt", "--force").code == 0
     assert mbsim("sweep", "extract", "st", "1").code == mbsim("sweep", "extract", "st", "1").code == 0
     assert mbsim("sweep", "status", "st", "--json").json["done"] == 2

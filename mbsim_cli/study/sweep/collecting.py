@@ -99,9 +99,8 @@ def extract_result(folder: StudyFolder, case: int, target: Path | None, *, force
         listed = either("mbsim sweep status", "study.status")
         raise UsageError(f"the study in {folder} has no result of case {case}; {listed} lists those that are done")
     path = target or folder.path / f"case-{case}.h5"
-    place = check_target(path, force=force)
-    if folder.needs(place):
+    if folder.needs(path.resolve()):
         raise InputOutputError(f"{path} is a part of the study; {elsewhere()}")
-    with replaced(place, force=force) as written:
+    with replaced(check_target(path, force=force), force=force) as written:
         written.write_bytes(found)
     return path
