@@ -121,7 +121,7 @@ def test_torques_of_a_forward_solution_are_the_applied_ones(arm, capsys):
         assert np.allclose(file["torque"][()], [35, 4, -1], atol=1e-8)
 
 
-def test_a_spline_through_samples_comes_near_the_law(arm):
+def test_a_spline_through_samples_comes_near_the_law(arm, capsys):
     assert call(["run", "arm.yaml", "--quiet", "-o", "law.h5"]) == 0
     with h5py.File("law.h5") as file:
         time, position = file["time"][()], file["coordinates/position"][()]
@@ -136,6 +136,10 @@ def test_a_spline_through_samples_comes_near_the_law(arm):
     assert call(["run", "arm.yaml", "--quiet", "-o", "spline.h5"]) == 0
     with h5py.File("spline.h5") as file:
         assert abs(file["torque"][5:-5] - exact[5:-5]).max() < 2e-3 * abs(exact).max()
+    capsys.readouterr()
+    assert call(["run", "arm.yaml", "-s", "analysis.sampling=0.1"]) == 0
+    told = capsys.readouterr().err
+    assert "take more samples: a shorter sampling" in told and "a shorter step" not in told
 
 
 def test_the_end_of_a_motion_between_rows_is_not_said_to_be_exact(arm, capsys):

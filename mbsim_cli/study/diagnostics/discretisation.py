@@ -324,7 +324,7 @@ def warnings(
         worst = int(np.argmax(relative))
         if relative[worst] > LIMIT:
             what = name_of(name, worst, parameters)
-            advice = MORE_SAMPLES if getattr(resolution, "reason", None) == GIVEN else ADVICE
+            advice = ADVICE if options.analysis == "forward_dynamics" else MORE_SAMPLES
             found.append(f"{what} {_of_number(result, worst, relative[worst], advice)}")
         found += _of_useless(name, result, parameters)
     return found
