@@ -127,6 +127,17 @@ def test_what_the_data_do_not_determine_is_named(tmp_path):
     assert np.isfinite(some.errors).all()  # of a damping that is known
 
 
+def test_residuals_of_as_many_readings_as_parameters(tmp_path):
+    """Three readings and three parameters, of which the data determine two: one degree of freedom is left."""
+    text = stating("{few: {measurements: [loaded], parameters: [m, k, c]}}")
+    text = text.replace("sigma: 1e-3}", "sigma: 1e-5}").replace("  loaded:\n", "  loaded:\n    between: [0.4, 0.51]\n")
+    found = mbsim.load(write(tmp_path, text)).fit()
+    residuals = found.samples["loaded"]["x"].residuals
+    assert len(residuals) == 3 and "the data do not determine m, k and c" in found.warnings[0]
+    times = np.sqrt(np.mean(residuals**2) * 3.0)
+    assert found.warnings[1].startswith(f"residuals of loaded.x are {times:.3g} times the stated sigma of 1e-05")
+
+
 @pytest.mark.slow
 def test_robust_losses_withstand_outliers(tmp_path):
     def spoilt(rows):

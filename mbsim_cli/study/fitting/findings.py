@@ -109,11 +109,12 @@ def warnings_of(fit: "Fit") -> list[str]:
     for name, end in zip(fit.names, found.held, strict=True):
         if end:
             warnings.append(f"{name} is held by the {'lower' if end < 0 else 'upper'} end of its range")
-    share = len(found.values) / len(found.sigma)
+    chosen = sum(direction.singular_value > UNDETERMINED for direction in found.directions)
+    share = chosen / len(found.sigma)  # of the residuals' sum of squares, that the search takes away
     for name, s, held_out in fit.columns:  # residuals beside the noise that the file states
-        if held_out or s.sigma_estimated or fit.given.loss != "linear":
+        if held_out or s.sigma_estimated or fit.given.loss != "linear" or share == 1.0:
             continue
-        ratio = float(np.mean(s.residuals**2)) / max(1.0 - share, 1e-12)
+        ratio = float(np.mean(s.residuals**2)) / (1.0 - share)
         if abs(ratio - 1.0) > UNLIKELY * np.sqrt(2.0 / len(s.time)):
             warnings.append(
                 f"residuals of {name} are {np.sqrt(ratio):.3g} times the stated sigma of {s.sigma:.3g}; "
