@@ -119,6 +119,7 @@ def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table"
 
 
 MOST_ROWS = 30  # of each table
+ROUND_OFF = 1e-14  # damping ratio of an undamped mode
 MOST_MOVING, MOVES = 3, 0.1  # coordinates listed for a mode: their number, their least amplitude over the largest
 
 
@@ -136,8 +137,10 @@ def print_modes(modes: Sequence[Mapping[str, Any]], neutral: int) -> None:
     for mode in modes:
         moving = sorted(mode["shape"], key=lambda name: -abs(complex(*mode["shape"][name])))
         shown = [name for name in moving if abs(complex(*mode["shape"][name])) >= MOVES][:MOST_MOVING]
-        value = f"{mode['real_part']:.6g}" + (f" ± {mode['imaginary_part']:.6g}i" if mode["imaginary_part"] else "")
-        numbers = (f"{mode['frequency']:.8g}", f"{mode['damping_ratio']:.6g}")
+        damped = abs(mode["damping_ratio"]) > ROUND_OFF or not mode["imaginary_part"]
+        ratio, real = (mode[key] if damped else 0.0 for key in ("damping_ratio", "real_part"))
+        value = f"{real:.6g}" + (f" ± {mode['imaginary_part']:.6g}i" if mode["imaginary_part"] else "")
+        numbers = (f"{mode['frequency']:.8g}", f"{ratio:.6g}")
         rows.append((str(mode["number"]), *numbers, value, ", ".join(shown)))
     show_rows(("mode", "frequency [Hz]", "damping ratio", "eigenvalue [1/s]", "moves"), rows)
     if neutral:

@@ -140,6 +140,16 @@ def test_zero_eigenvalues_are_of_motions_or_states(monkeypatch):
     assert shown == ["2 eigenvalues are zero: nothing brings such a motion or state back\n"]
 
 
+def test_round_off_is_no_damping(monkeypatch):
+    shown = []
+    monkeypatch.setattr(output, "show", shown.append)
+    mode = {"number": 1, "shape": {"hub.angle": [1.0, 0.0]}, "frequency": 2.0, "imaginary_part": 12.566}
+    output.print_modes([mode | {"damping_ratio": -1e-17, "real_part": -1e-16}], 0)
+    output.print_modes([mode | {"damping_ratio": 1e-9, "real_part": -1.2566e-8}], 0)
+    assert "│ 0             │ 0 ± 12.566i      │" in shown[0]
+    assert "│ 1e-09         │ -1.2566e-08 ± 12.566i │" in shown[1]
+
+
 def test_an_equilibrium_knows_no_states_of_controllers(mbsim):
     model = ROOT / "models/benchmarks/pid_slider.yaml"
     told = mbsim("linearize", model)

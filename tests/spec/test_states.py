@@ -156,6 +156,16 @@ def test_a_transfer_function_is_not_zero(tmp_path):
         )
 
 
+@pytest.mark.parametrize(("value", "is_wrong"), [("clip(t, 1, -1)", True), ("clip(t, -pi/2, pi/2)", False)])
+def test_limits_of_clip_are_in_order(tmp_path, value, is_wrong):
+    text = f'sensors: {{cut: {{type: expression, value: "{value}"}}}}'
+    if not is_wrong:
+        assert loaded(tmp_path, text)
+        return
+    with pytest.raises(ModelError, match=r"sensors.cut.value: clip has 1 as its lowest value, above its highest, -1"):
+        loaded(tmp_path, text)
+
+
 def test_a_controller_is_states_and_a_force(tmp_path):
     gains = "kp: 2, ki: 1, kd: 3, filter: T, limit: 4, anti_windup: 5"
     servo = f"{{type: pid, coordinate: hip.angle, target: swing, {gains}}}"

@@ -230,6 +230,10 @@ def _of_call(node: ast.Call, widths: Mapping[str, int]) -> int:
         return 1
     for argument in node.args:
         _expect(3 if name in VECTOR_FUNCTIONS else 1, argument, widths)
+    if name == "clip" and all(map(is_constant, node.args[1:])):
+        low, high = (evaluate(argument, {}) for argument in node.args[1:])
+        if low > high:
+            raise ExpressionError(f"clip has {low:g} as its lowest value, above its highest, {high:g}", column(node))
     if is_constant(node):
         evaluate(node, {})
     return 3 if name == "cross" else 1
