@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from mbsim_cli.assembly.tree import geometry as frames
 
@@ -41,6 +42,17 @@ def test_zero_angle_is_the_minimal_rotation_between_the_axes(a, b):
     ua, ub = (np.array(v) / np.linalg.norm(v) for v in (a, b))
     np.testing.assert_allclose(turned @ ub, ua, atol=1e-14)
     assert np.trace(turned) == pytest.approx(1.0 + 2.0 * (ua @ ub))  # 1 + 2 cos of the smallest angle
+
+
+@pytest.mark.parametrize(("b", "own"), [((0.3, -0.2, 0.9), (1, 0, 0)), ((0.9, 0.3, -0.2), (0, 1, 0))])
+def test_x_is_nearest_to_an_axis_of_the_second_body(b, own):
+    b, a = np.array(b) / np.linalg.norm(b), np.array([0.6, 0.0, 0.8])
+    across = own - b * np.dot(own, b)
+    turn = np.cross(b, a)
+    least = Rotation.from_rotvec(turn / np.linalg.norm(turn) * np.arccos(a @ b))
+    R_a, R_b = (np.array(R) for R in frames.axis_frames(tuple(a), tuple(b)))
+    np.testing.assert_allclose(R_b[:, 0], across / np.linalg.norm(across), atol=1e-14)
+    np.testing.assert_allclose(R_a, least.as_matrix() @ R_b, atol=1e-14)
 
 
 def test_opposite_axes_have_a_frame_near_them():
