@@ -14,17 +14,8 @@ from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Block, gain, phase
 from mbsim_cli.study.diagnostics.health import MODE_NUMBERS
-from mbsim_cli.study.streams import (
-    Continuation,
-    Course,
-    Integrals,
-    Side,
-    Stream,
-    Uncertainty,
-    around,
-    continuation,
-    weighed,
-)
+from mbsim_cli.study.quadrature import Continuation, Course, Integrals, Side, around, continuation, weighed
+from mbsim_cli.study.streams import Stream, Uncertainty
 
 
 def _among(count: int, where: slice, weights: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from mbsim_cli.errors import ModelError
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.plan import values_at
-from mbsim_cli.study.streams import continuation
+from mbsim_cli.study.quadrature import continuation
 
 MODEL = """
 mbsim: 1

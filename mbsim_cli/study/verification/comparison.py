@@ -11,7 +11,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Block
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.evaluation import Gradient
-from mbsim_cli.study.streams import around, continuation
+from mbsim_cli.study.quadrature import around, continuation
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
