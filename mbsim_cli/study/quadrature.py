@@ -219,6 +219,11 @@ class Side(NamedTuple):
     to_jump: Continuation  # weights of the time points; analytic in the time of the jump
     rows: np.ndarray  # (1 + p, k) the signal and its derivatives
 
+    @property
+    def late(self) -> complex:
+        """The length from the real part of the time of the jump on, where steps end."""
+        return self.length - np.real(self.length)
+
 
 def beside(jump: Jump, time: np.ndarray) -> tuple[slice, slice]:
     """The time points on both sides of a jump from which a signal is extrapolated."""

@@ -1,0 +1,259 @@
+"""Largest values along time, how far the largest time point is from them, and smooth maxima."""
+
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.objectives import Objective
+from mbsim_cli.study.objectives import Final, among
+from mbsim_cli.study.quadrature import Course, Integrals, continuation, weighed
+from mbsim_cli.study.streams import Stream, Uncertainty
+
+
+class Maximum(Final):
+    """Largest value along time: that of the parabola through the largest time point and those beside it.
+
+    At the start and at the end it is that through three time points, if it is largest between the first or last two.
+    There is no parabola where a signal stays at its largest value, as that of ``clip`` does: it would exceed the bound.
+    Where the parabola is largest its rate vanishes, so that its gradient is that at a fixed time.
+    """
+
+    def __init__(self, objective: Objective, p: int, course: Course | None = None):
+        super().__init__(objective, p, course)
+        # times and rows of up to three time points before the last one
+        self._before = np.zeros(0), np.zeros((1 + p, 0))
+        self._time, self._rows = self._before  # of the largest time point, and of up to two on each side
+        self._middle = 0  # which of these is the largest
+        self._top = -np.inf
+
+    def take(self, points, rows):
+        super().take(points, rows)
+        time, rows = np.append(self._before[0], points.time), np.concatenate([self._before[1], rows], axis=1)
+        looked_at = 2 if len(self._before[0]) == 3 else 0  # with two time points behind them, or at the start
+        largest = looked_at + int(np.argmax(rows[0, looked_at:].real))
+        value, again = rows[0, largest].real, len(self._time) > 0 and time[largest] == self._time[self._middle]
+        # the first of equal ones, whatever the blocks are; again: it may have time points behind it now
+        if again or not len(self._time) or not (np.isnan(self._top) or value <= self._top):
+            self._top = value
+            near = slice(max(0, largest - 2), largest + 3)
+            self._time, self._rows, self._middle = time[near].copy(), rows[:, near].copy(), largest - near.start
+        self._before = time[-4:-1].copy(), rows[:, -4:-1].copy()
+
+    @property
+    def _at_end(self) -> bool:
+        return self._time[self._middle] == self.course.last[-1] and self._moment is None
+
+    @property
+    def _three(self) -> slice:
+        """The time points of the parabola."""
+        first = max(0, min(self._middle - 1, len(self._time) - 3))
+        return slice(first, first + 3)
+
+    @property
+    def _moment(self) -> complex | None:
+        """Where the parabola is largest, s; analytic in its values. None where that is not beside the largest value."""
+        time, values = self._time[self._three], self._rows[0, self._three]
+        behind = self._rows[0, self._middle : self._middle + 3].real
+        if len(time) < 3 or (len(behind) == 3 and (behind == self._top).all()):
+            return None
+        slopes = np.diff(values) / np.diff(time)
+        bend = (slopes[1] - slopes[0]) / (time[2] - time[0])
+        if not bend.real < 0.0:
+            return None
+        found = 0.5 * (time[0] + time[1] - slopes[0] / bend)
+        return found if time[0] < found.real < max(time[2], self.end.real) else None
+
+    @property
+    def read(self):
+        """Weights of the time points that the value is read from, and their rows (1 + p, B)."""
+        if self._at_end:
+            return super().read
+        if self._moment is None:
+            alone = slice(self._middle, self._middle + 1)
+            return continuation(self._time[alone], self._time[self._middle]), self._rows[:, alone]
+        return continuation(self._time[self._three], self._moment), self._rows[:, self._three]
+
+    @property
+    def gradient(self):
+        there, rows = self.read
+        return super().gradient if self._at_end else weighed(there.value, rows[1:])
+
+    def weights(self, time):
+        if self._at_end:
+            return super().weights(time)
+        found = self.read[0].value
+        first = int(np.searchsorted(time, self._time[self._middle if len(found) == 1 else self._three.start]))
+        return among(len(time), slice(first, first + len(found)), found)
+
+    @property
+    def errors(self):
+        """By the motion, and by the parabola: one time point more on either side changes that.
+
+        At the start and at the end it is compared with the time point there.
+        """
+        if self._at_end:
+            return super().errors
+        there, rows = self.read
+        value, off = weighed(there.value, rows), np.zeros(1 + self.p)
+        if self._moment is not None:
+            others = [slice(self._middle - 2, self._middle + 2), slice(self._middle - 1, self._middle + 3)]
+            inside = 0 < self._middle < len(self._time) - 1
+            for more in others if inside else [slice(self._middle, self._middle + 1)]:
+                if more.start >= 0 and more.stop <= len(self._time):
+                    other = continuation(self._time[more], self._moment).value
+                    off = np.maximum(off, np.abs(weighed(other, self._rows[:, more]) - value))
+        return Uncertainty(self.by_motion + self.drift + off, self._sizes)
+
+
+class Peak:
+    """Estimates how far rows (1 + p, B), a signal and its derivatives, are off where the signal is largest.
+
+    The largest value lies up to half an interval beside the largest sample. A signal exceeds its samples there by an
+    eighth of their second difference; derivatives, which have no extremum, are off by half of their change.
+    A signal that is largest at an end of the run is so at that time point.
+    """
+
+    def __init__(self, p: int):
+        self._before = np.zeros((1 + p, 0))  # rows of the last time point but one
+        self.error = np.zeros(1 + p)
+
+    def add(self, rows: np.ndarray, largest: int | None) -> None:
+        """Add rows that begin with the last time point before; ``largest`` is None if none is above earlier ones."""
+        if largest is not None:
+            near = rows[:, max(0, largest - 1) : largest + 2]
+            self._look(near if largest else np.concatenate([self._before, near], axis=1))
+        if rows.shape[1] > 1:
+            self._before = rows[:, -2:-1].copy()
+
+    def _look(self, near: np.ndarray) -> None:
+        """Estimate from rows at the largest time point and beside it, if it has two sides."""
+        self.error = np.zeros(len(near))
+        if near.shape[1] == 3:
+            steps = np.diff(near.real)
+            self.error = 0.5 * np.abs(steps).max(axis=1)
+            self.error[0] = abs(steps[0, 1] - steps[0, 0]) / 8.0
+
+
+STEEPEST = 600.0  # exponent, whose exponential is a number
+
+
+class SmoothMaximum(Stream):
+    """Smooth maximum log(mean over time of exp(s f)) / s; exponents are kept relative to the largest so far."""
+
+    sums = True
+
+    def __init__(self, objective: Objective, p: int, course: Course | None = None):
+        super().__init__(objective, p, course)
+        assert objective.sharpness is not None
+        self._sharpness = objective.sharpness
+        self._top, self._moment = -np.inf, 0.0
+        self._integrals = Integrals(p)  # of exp(s f), and of that times the derivatives
+        self._peak = Peak(p)
+
+    def take(self, points, rows):
+        shares, shrink = self._shares(rows, points.weights[0])
+        self._integrals.add(points, shares, shrink)
+
+    def take_inside(self, length, rows):
+        shares, shrink = self._shares(rows, length)
+        self._integrals.add_inside(length, shares, shrink)
+
+    def _shares(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, Any]:
+        """exp(s f) and that times the derivatives, at time points of these weights; what was added so far shrinks."""
+        exponent = self._sharpness * rows[0]
+        largest = int(np.argmax(exponent.real))
+        self._peak.add(rows, largest if exponent.real[largest] >= self._top else None)
+        top = max(self._top, float(exponent.real[largest]))
+        shrink, share = np.exp(self._top - top), np.exp(exponent - top)
+        shares = np.where(share == 0.0, 0.0, share * rows)  # what has no part in it need not be a number
+        self._moment = shrink * self._moment + weights @ shares[0]
+        shares[0] = share
+        self._top = top
+        return shares, shrink
+
+    @property
+    def weight_inside(self):
+        return 1.0 / self._total
+
+    def weights(self, time):
+        if self.still:
+            return np.ones(1)
+        return self.weights_of_integral(time) / self._total
+
+    def share(self, value):
+        return np.ones(1) if self.still else np.exp(self._sharpness * value - self._top)
+
+    @property
+    def _last_weights(self):
+        """exp(s f) of the last time points, as the sums hold it."""
+        return np.exp(self._sharpness * self._tail[0] - self._top)
+
+    @property
+    def _total(self):
+        at_jumps = self.at_jumps(self._summands)[0][0]
+        return self._integrals.sums[0, 0] + weighed(self.to_end.integral, self._last_weights) + at_jumps
+
+    def _summands(self, rows: np.ndarray) -> np.ndarray:
+        """exp(s f), that times the derivatives, and times f (2 + p, k) from rows (1 + p, k)."""
+        weight = np.exp(self._sharpness * rows[0] - self._top)
+        return np.vstack([weight, weight * rows[1:], weight * rows[0]])
+
+    # The signal is extrapolated to a jump, not exp(s f), which may be steep; between the nearest time point and the
+    # jump that has the trapezoidal rule. Weights are relative to exp(s f) at each time point.
+
+    def weights_beside(self, side):
+        exponent = self._sharpness * (weighed(side.to_jump.value, side.rows[0]) - side.rows[0])
+        steep = np.exp(exponent - np.maximum(np.real(exponent) - STEEPEST, 0.0)) * side.to_jump.value
+        if self._inside:
+            return side.late * steep
+        found = 0.5 * side.length * steep
+        found[side.nearest] += 0.5 * side.length
+        return found
+
+    def by_jump(self, side):
+        sharpness, signal = self._sharpness, weighed(side.to_jump.value, side.rows[0])
+        at_jump, nearest = (np.exp(sharpness * f - self._top) for f in (signal, side.rows[0, side.nearest]))
+        if self._inside:
+            return side.sign * at_jump
+        rate = sharpness * weighed(side.to_jump.rate, side.rows[0])
+        return side.sign * 0.5 * (at_jump + nearest) + 0.5 * side.length * at_jump * rate
+
+    @property
+    def value(self):
+        if self.still:
+            return self._tail[0, -1]
+        return (self._top + np.log(self._total / (self.end - self.course.start))) / self._sharpness
+
+    @property
+    def largest(self):
+        """The largest value at a time point."""
+        return self._tail[0, -1] if self.still else self._top / self._sharpness
+
+    @property
+    def gradient(self):
+        to_end, value, derivative = self.to_end, self._tail[0], self._tail[1:]
+        if self.still:
+            return derivative[:, -1]
+        sharpness, weight, total = self._sharpness, self._last_weights, self._total
+        (_, *slopes, of_value), by_times = self.at_jumps(self._summands)
+        slope = self._integrals.sums[0, 1:] + weighed(to_end.integral, weight * derivative) + slopes
+        moment = self._moment + weighed(to_end.integral, weight * value) + of_value
+        by_sharpness = (moment / total - self.value) / sharpness
+        by_end = (weighed(to_end.value, weight) / total - 1.0 / (self.end - self.course.start)) / sharpness
+        explicit = by_sharpness * np.asarray(self.objective.sharpness_rho)[: self.p]
+        return slope / total + by_times / (sharpness * total) + explicit + self.by_end(by_end)
+
+    @property
+    def errors(self):
+        if self.still:
+            return Uncertainty(*np.zeros((2, 1 + self.p)))
+        integral, absolute = self._integrals.sums[0], self._integrals.errors(self.course.intervals)
+        relative, slope = absolute / integral[0], integral[1:] / integral[0]
+        by_value = np.abs(relative[:, 0] / self._sharpness).sum()
+        by_slope = np.abs(relative[:, 1:] - np.multiply.outer(relative[:, 0], slope)).sum(axis=0)
+        # 1 where the integral is that of a single time point, 0 where quadrature follows the integrand
+        narrowness = float(np.minimum(1.0, 3.0 * np.abs(absolute[0, 0] / integral[0])))
+        at_jumps = self.errors_at_jumps(self._summands, self._sharpness) / abs(integral[0])
+        at_jumps[0] /= abs(self._sharpness)
+        errors = np.append(by_value, by_slope) + at_jumps + narrowness * self._peak.error + self.drift
+        return Uncertainty(errors, np.append(0.0, self._integrals.sizes[1:] / abs(integral[0])))
