@@ -315,6 +315,11 @@ class OfResponse(Modal):
         else:
             every, d_every, by_frequency = found.at(transfer.frequency)
             value, d_value = every[o, k], d_every[o, k] + by_frequency[o, k] * np.array(transfer.frequency_rho)
+            if self.objective.kind == "phase" and value == 0.0:
+                raise AnalysisError(
+                    f"objective {self.objective.name} is not a finite number: {transfer.output} does not answer to "
+                    f"{transfer.input} at {complex(transfer.frequency).real:g} Hz, and has no phase"
+                )
         part = gain if self.objective.kind == "gain" else phase
         self.value, gradient = part(value, d_value)
         self.gradient = gradient[: self.p]

@@ -188,6 +188,27 @@ def test_matrices_keep_their_shapes_without_outputs_or_inputs(outputs, inputs):
 
 
 @pytest.mark.interpreted
+@pytest.mark.parametrize("method", ["none", "ddm"])
+def test_no_response_has_no_phase(method):
+    text = f"""
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {{k: 300}}
+bodies: {{cart: {{mass: 2}}}}
+joints: {{rail: {{type: prismatic, bodies: [ground, cart], point: origin, axis: x}}}}
+forces:
+  spring: {{type: spring_damper, coordinate: rail.displacement, stiffness: k, natural_length: 0}}
+  push: {{type: force, point: cart.origin, value: [2, 0, 0]}}
+sensors: {{x: {{type: coordinate, coordinate: rail.displacement}}}}
+objectives: {{lag: {{phase: {{input: push.y, output: x, frequency: 1}}}}}}
+analysis:
+  {{type: frequency_response, inputs: [push], frequencies: [1], sensitivity: {{method: {method}, parameters: all}}}}
+"""
+    with pytest.raises(mbsim.AnalysisError, match=r"lag is not a finite number: x does not answer to push.y at 1 Hz"):
+        mbsim.loads(text).run()
+
+
+@pytest.mark.interpreted
 def test_a_force_that_a_law_multiplies_is_an_input_in_newtons():
     """A mass on a spring, pushed by 2 N times a law: what is added to the force does not depend on the law."""
     k, w, phase = 300.0, 2 * np.pi * 1.5, 0.4
