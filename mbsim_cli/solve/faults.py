@@ -457,11 +457,14 @@ def _tyre(kin: Kinematics, model: Model, theta: np.ndarray, f: int) -> str:
 
 
 COINCIDE = 1e-100  # m
+UNDEFINED = "the equations of motion are undefined at t = {:.6g} s: {}"
+NO_DIRECTION = "has no direction, for the points that it lies between coincide"
+ROUND_OFF = 1e-12  # distance in the mechanism's unit, to which loops are closed, that has no direction
 
 
 def require_defined(problem: Problem, instant: Instant) -> None:
-    """Raise AnalysisError with the name of the element that has no finite value at the evaluated start."""
-    found = _undefined_element(problem, instant, 0.0)
+    """Raise AnalysisError with the name of the element that has no value, or no direction, at the evaluated start."""
+    found = _undefined_element(problem, instant, 0.0) or _without_direction(problem, instant)
     if found is not None:
         raise AnalysisError(found)
 
@@ -481,7 +484,7 @@ def undefined_at(
 def _undefined_element(problem: Problem, instant: Instant, time: float) -> str | None:
     """A sentence on the constraint or force that is not finite at an evaluated time point, or None where all are."""
     found = _constraint(problem, instant) or _force(problem, instant, time)
-    return found and f"the equations of motion are undefined at t = {time:.6g} s: {found}"
+    return found and UNDEFINED.format(time, found)
 
 
 def _constraint(problem: Problem, instant: Instant) -> str | None:
@@ -501,6 +504,21 @@ def _force(problem: Problem, instant: Instant, time: float) -> str | None:
         if not np.isfinite(alone.work.eq.G).all():
             k = int(problem.model.forces.measure[f]) if kind in ALONG else -1
             return f"the force of '{problem.names.forces[f]}' {_expression(problem, alone, f) or _reason(alone, k)}"
+    return None
+
+
+def _without_direction(problem: Problem, instant: Instant) -> str | None:
+    """A sentence on the constraint or force between points that coincide but for round-off, or None."""
+    model, names = problem.model, problem.names
+    near = model.measures.kind == Measure.DISTANCE
+    if not near.any():
+        return None
+    near &= np.abs(instant.out.measures) <= ROUND_OFF * scales_of(model, problem.theta).length
+    along = np.flatnonzero(np.isin(model.forces.kind, list(ALONG)))
+    for row in np.flatnonzero(near[model.constraints.measure]):
+        return UNDEFINED.format(0.0, f"the constraint '{names.constraints[row]}' {NO_DIRECTION}")
+    for f in along[near[model.forces.measure[along]]]:
+        return UNDEFINED.format(0.0, f"the force of '{names.forces[f]}' {NO_DIRECTION}")
     return None
 
 
@@ -536,5 +554,5 @@ def _expression(problem: Problem, alone: Instant, f: int) -> str | None:
 def _reason(instant: Instant, measure: int) -> str:
     distance = measure >= 0 and instant.model.measures.kind[measure] == Measure.DISTANCE
     if distance and not abs(instant.out.measures[measure]) > COINCIDE:
-        return "has no direction, for the points that it lies between coincide"
+        return NO_DIRECTION
     return "is no finite number; it may divide by zero or overflow"

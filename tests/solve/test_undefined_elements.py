@@ -41,11 +41,22 @@ def test_forces_between_points_that_coincide_at_the_start(tmp_path, formulation,
         list(forward(problem))
 
 
-def test_a_constraint_between_points_that_coincide(tmp_path):
+@pytest.mark.parametrize("place", [1, 1 + 3e-16])
+def test_a_constraint_between_points_that_coincide(tmp_path, place):
     bar = "constraints: {bar: {type: distance, points: [ground.P, a.P], law: {type: polynomial, coefficients: [0, 1]}}}"
-    model = SLIDE.replace("  second: FORCE", "").replace("PLACE", "1") + bar
+    model = SLIDE.replace("  second: FORCE", "").replace("PLACE", str(place)) + bar
     with pytest.raises(AnalysisError, match=f"undefined at t = 0 s: the constraint 'bar' {NO_DIRECTION}"):
         list(forward(assemble(tmp_path, model, **STEPS).problem))
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+def test_points_that_coincide_but_for_round_off(tmp_path, formulation):
+    """The direction would be one of round-off, and so would be all results."""
+    problem = assemble(tmp_path, text(FORCES["both"], 1 + 3e-16), formulation=formulation, **STEPS).problem
+    with pytest.raises(AnalysisError, match=f"undefined at t = 0 s: the force of 'second' {NO_DIRECTION}$"):
+        list(forward(problem))
+    near = assemble(tmp_path, text(FORCES["both"], 1 + 1e-9), formulation=formulation, **STEPS).problem
+    assert list(forward(near))
 
 
 def test_an_equilibrium_too(tmp_path):
