@@ -218,6 +218,7 @@ class Packed:
     def names(self, parameters: Sequence[ParameterValue]) -> Names:
         """Names of everything, in the order of the arrays."""
         topology = self.system.topology
+        calls = {force: call for call, force in self.system.model_file.calls.items()}
         return Names(
             bodies=topology.bodies,
             joints=topology.joints,
@@ -225,7 +226,7 @@ class Packed:
             coordinate_units=self.system.coordinate_units(),
             constraints=tuple(self.constraints.names),
             constraint_units=self.constraints.units,
-            forces=tuple(self.forces.names),
+            forces=tuple(calls.get(name, name) for name in self.forces.names),
             laws=tuple(self.laws.names),
             sensors=tuple(self.sensors.names),
             sensor_units=tuple(self.sensors.units),

@@ -390,7 +390,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         if problem.options.integrated:
             check_driving_laws(problem, system.issue)
         else:
-            check_jumping_forces(problem, system.issue)
+            check_jumping_forces(problem, packing.model_file.calls, system.issue)
         if has_breakpoints(problem):
             by_all = problem.theta_rho  # by all parameters, so that runs with and without gradients take the same steps
             if (every := list(packing.model_file.parameters)) != list(wanted):

@@ -12,7 +12,7 @@ from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body, Parameter
 from mbsim_cli.spec.constraints import Motion
 from mbsim_cli.spec.expressions.number import TIME, Expression, Number, formula, written_out
-from mbsim_cli.spec.expressions.syntax import calls_of_laws
+from mbsim_cli.spec.expressions.syntax import ExpressionError, calls_of_laws
 from mbsim_cli.spec.forces import AppliedForce
 from mbsim_cli.spec.joints import AngleInitial, DisplacementInitial, Fixed, Prismatic, Revolute, Table
 from mbsim_cli.spec.laws import Constant, Control, Harmonic, Polynomial, SmoothStep, Spline, Sum
@@ -74,10 +74,16 @@ def _expand_calls_of_laws(review: Review) -> None:
         if spec.type == "expression":
             texts["sensors", name, "value"] = spec.value
     for path, text in texts.items():
-        for call, law in calls_of_laws(written_out(text, model.formulas)).items():
+        try:
+            calls = calls_of_laws(written_out(text, model.formulas))
+        except ExpressionError as error:
+            review.report(path, f"with the expressions of the sensors in it, the {error.message}", error.hint)
+            continue
+        for call, law in calls.items():
             if call in model.calls or law not in model.laws:
                 continue
-            taken = {*model.forces, *model.sensors, *model.parameters, *model.constants, *model.objectives}
+            sections = model.forces, model.laws, model.sensors, model.parameters, model.constants, model.objectives
+            taken = set().union(*sections)
             name = next(name for name in map("law_{}".format, count(1)) if name not in taken)
             argument = call.partition("(")[2].removesuffix(")").strip()
             # blanks in front, so that columns are those of the file

@@ -61,7 +61,9 @@ class RunDiagnostics:
             from mbsim_cli.solve.sides import jumped
 
             jumps = jumped(problem)
-        self._all += [self.reactions, self.multipliers, FiniteHealth(assembled.sensor_rows, jumps)]
+        calls = set(assembled.model_file.calls.values())
+        shown = {name: rows for name, rows in assembled.sensor_rows.items() if name not in calls}
+        self._all += [self.reactions, self.multipliers, FiniteHealth(shown, jumps)]
 
     def add(self, block: Block) -> None:
         """Pass the next block to every diagnostic."""

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli import spec
+from mbsim_cli.assembly import build
 from mbsim_cli.errors import ModelError
+from mbsim_cli.solve.linear.state_space import inputs_of
 
 A, W = 0.3, 2.0
 
@@ -108,3 +111,77 @@ def test_inverse_dynamics_evaluates_laws_at_the_time_alone():
     analysis = {"type": "inverse_dynamics", "sampling": 0.01, "duration": 0.4, "motion": motion}
     with pytest.raises(ModelError, match=r"objectives.last.final: inverse dynamics evaluates laws at t alone"):
         mbsim.loads(data(analysis=analysis)).objectives  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("objectives", "place"),
+    [({"e": {"integral": "long*long"}}, "objectives.e.integral"), ({"last": {"final": "q"}}, "sensors.twice.value")],
+)
+def test_expressions_that_are_too_long_with_those_of_sensors_are_refused(objectives, place):
+    sensors = json.loads(data())["sensors"] | {"long": {"type": "expression", "value": "+".join(["q" * 60] * 40)}}
+    sensors["q" * 60] = sensors["q"]
+    if place.startswith("sensors"):
+        sensors["twice"] = {"type": "expression", "value": "long*long"}
+    with pytest.raises(ModelError, match=f"{place}: with the expressions of the sensors in it, the .* 4000 characters"):
+        mbsim.loads(data(sensors=sensors, objectives=objectives)).objectives  # noqa: B018
+
+
+@pytest.mark.interpreted
+def test_blanks_of_other_kinds_stand_before_calls():
+    spaces = {"e": {"final": "q\u00a0-\u00a0ref(t)\u00a0+ ref(\u00a0q )"}, "same": {"final": "q - ref(t) + ref(q)"}}
+    found = mbsim.loads(data(objectives=spaces)).run(duration=0.02).objectives
+    assert found["e"].value == found["same"].value != 0.0
+
+
+JUMPING = {"type": "spline", "between": "constant", "times": [0, "A", 9], "values": [1, 3, 3]}
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+def test_a_law_that_jumps_may_be_called_where_none_may_act(method):
+    """The mean of 1 until A and 3 from there on, by steps of the trapezoidal rule."""
+    laws, mean = {"ref": JUMPING}, {"mean": {"mean": "ref(t)"}}
+    model = mbsim.loads(data(laws=laws, objectives=mean, sensors={}, parameters={"A": 0.0537}))
+    found = model.run(sensitivity=method, duration=0.1).objectives["mean"]
+    assert found.value == pytest.approx(3.0 - 20.0 * 0.0537, rel=1e-12)
+    assert found.by("A") == pytest.approx(-20.0, rel=1e-12)
+    acting = {"push": {"type": "drive", "coordinate": "hub.angle", "value": 1, "law": "ref"}}
+    with pytest.raises(ModelError, match="the force jumps from 1 to 3"):
+        mbsim.loads(data(laws=laws, objectives=mean, sensors={}, forces=acting)).run(sensitivity=method)
+
+
+@pytest.mark.parametrize(("w", "count"), [(0.0537, 2), (0.0301, 0)])
+def test_jumps_of_several_laws_that_parameters_move_apart_are_warned_of(w, count):
+    laws = {"ref": JUMPING, "other": JUMPING | {"times": [0, "w", 9]}}
+    sensitivity = {"method": "ddm", "parameters": "all"}
+    text = data(
+        laws=laws,
+        objectives={"mean": {"mean": "ref(t) + other(t)"}},
+        sensors={},
+        parameters={"A": 0.0537, "w": w},
+        analysis={"step": 0.01, "duration": 0.1, "sensitivity": sensitivity},
+    )
+    warnings = build(spec.load("m.yaml", texts={"m.yaml": text})).warnings
+    assert len([text for text in warnings if "signals jump by several laws at 0.0537 s" in text]) == count
+
+
+@pytest.mark.interpreted
+def test_a_called_table_that_ends_is_named():
+    laws = {"ref": {"type": "spline", "times": [0, 0.01, 0.02], "values": [1, 2, 4]}}
+    with pytest.raises(mbsim.AnalysisError, match="call a law behind the end of its table"):
+        mbsim.loads(data(laws=laws)).run(duration=0.05)
+    last = {"last": {"final": "q"}}
+    warnings = mbsim.loads(data(laws=laws, objectives=last)).run(duration=0.05).warnings
+    assert any(text.startswith("sensor miss is not finite") and "or a table ends" in text for text in warnings)
+    assert not any("law_" in text for text in warnings)
+
+
+def test_calls_are_no_inputs():
+    """Forces stand for calls; the name of the first of them would be that of this law."""
+    laws = {"law_1": {"type": "harmonic", "amplitude": "A", "angular_frequency": "w", "phase": 1}}
+    forces = {"push": {"type": "drive", "coordinate": "hub.angle", "value": 1, "law": "law_1"}}
+    text = data(laws=laws, forces=forces, sensors={}, objectives={"e": {"final": "law_1(t)"}})
+    problem = build(spec.load("m.yaml", texts={"m.yaml": text})).problem
+    assert inputs_of(problem, ["law_1"], 0.0).names == ["law_1"]
+    with pytest.raises(mbsim.UsageError, match=r"no force or law 'zz'; there are push, law_1$"):
+        inputs_of(problem, ["zz"], 0.0)

@@ -6,7 +6,7 @@ the impulse; steps of ALI3-P spread it. Steps of ALI3-P end where slopes or acce
 parameters move.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from math import ceil, floor, inf
 from typing import NamedTuple
 
@@ -16,7 +16,14 @@ from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Options, Problem, Split
-from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_law, grouped, groups_in_run, laws_of_forces
+from mbsim_cli.solve.breakpoints import (
+    Breakpoint,
+    breakpoints_of_law,
+    grouped,
+    groups_in_run,
+    laws_of_forces,
+    laws_of_time,
+)
 from mbsim_cli.spec.model_file import ModelFile
 
 JUMP = 1e-6  # of a rate, over the rate, that counts as one
@@ -66,12 +73,15 @@ def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
         issue(problem.names.laws[law_of[group[0]]], message, "let them jump a little apart")
 
 
-def check_jumping_forces(problem: Problem, issue: Callable[..., None]) -> None:
+def check_jumping_forces(problem: Problem, calls: Container[str], issue: Callable[..., None]) -> None:
     """Report laws of forces that jump at times which parameters move: the trapezoidal rule halves derivatives by these.
 
-    A piece of a step that ends at a jump has the mean of both sides there, whatever its length.
+    A piece of a step that ends at a jump has the mean of both sides there, whatever its length. Forces that show
+    ``calls`` of laws move nothing.
     """
-    reported = set[int]()
+    forces = enumerate(problem.names.forces)
+    moving = {*problem.model.forces.law[[f for f, name in forces if name not in calls], 0].tolist()}
+    reported = set(laws_of_forces(problem.model).tolist()) - moving - {*laws_of_time(problem.model.signals).tolist()}
     for law, group, before, behind in _jumping_forces(problem):
         if law not in reported and (when := _moved_instant(problem, group)):
             reported.add(law)
@@ -224,6 +234,8 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
             warn(law, f"accelerations jump by several laws {when}: {lack}", "let them jump a little apart")
     jumps = [(edge.law, edge.points) for edge in edges if summed and edge.acceleration_jumps]
     jumps += [(law, group) for law, group, *_ in (_jumping_forces(problem) if summed else ())]
+    points = {point for _, group in jumps for point in group}
+    together = {point for group in _moved_apart(points, options.end, problem.theta_rho) for point in group} - apart
     split = [problem.theta[list(each.numbers)].sum() for each in problem.splits]
     for law, group in jumps:
         when = _moved_instant(problem, group)
@@ -231,6 +243,9 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
             message = f"signals jump {when}, with no time point between this and another change"
             lack = "derivatives by it of integrals and smooth maxima lack the jump"
             warn(law, f"{message}: {lack}", "take a shorter step")
+        elif when and not together.isdisjoint(group):
+            lack = "derivatives by it of integrals and smooth maxima are wrong where parameters move these apart"
+            warn(law, f"signals jump by several laws {when}: {lack}", "let them jump a little apart")
     unmoved, near = np.full(len(problem.theta), False), MEETS * options.end
     for law in dict.fromkeys(driving.tolist() if options.analysis == "forward_dynamics" else ()):
         if group := [point for point in _edges(problem, unmoved, law) if abs(point.time) <= near]:

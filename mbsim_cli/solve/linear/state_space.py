@@ -57,15 +57,16 @@ def inputs_of(problem: Problem, names: Sequence[str], time: float, theta: np.nda
     """Inputs by the names of forces and laws of time, of the numbers ``theta``; raises UsageError for others."""
     theta = problem.theta if theta is None else theta
     labels, units, columns = [], [], []
+    forces = [name for name in problem.names.forces if "(" not in name]  # without those that show calls of laws
     for name in names:
-        if name in problem.names.forces:
+        if name in forces:
             found, size = _of_force(problem, name), 1.0 / _factor(problem, name, time, theta)
         elif f"laws.{name}" in problem.names.laws:
             found, size = [(name, "", _of_law(problem, name, time))], 1.0
         else:
             used = {*laws_of_forces(problem.model).tolist(), *problem.model.constraints.law.tolist()} - {NONE}
             laws = [law for law in map(problem.names.laws.__getitem__, sorted(used)) if law.startswith("laws.")]
-            known = ", ".join([*problem.names.forces, *(law.removeprefix("laws.") for law in laws)]) or "none"
+            known = ", ".join([*forces, *(law.removeprefix("laws.") for law in laws)]) or "none"
             raise UsageError(f"{option('inputs')}: there is no force or law {name!r}; there are {known}")
         for label, unit, places in found:
             direction = np.zeros(theta.size, theta.dtype)

@@ -225,14 +225,16 @@ def calls_of_laws(text: str) -> dict[str, str]:
     """Return the calls of laws in an expression as they stand there, without those in an argument, and the laws."""
     found: dict[str, str] = {}
     stack: list[ast.expr] = [parse(text, vectors=True)]
+    text = text.lstrip()
+    line = re.sub(r"\s", " ", text).encode()  # as it is parsed, whose columns count bytes
     while stack:
         node = stack.pop()
         law = law_of(node)
         if law is None:
             stack.extend(node.args if isinstance(node, ast.Call) else _expressions_in(node))
         else:
-            line = text.lstrip().encode()
-            found[line[node.col_offset : node.end_col_offset].decode()] = law
+            first, end = (len(line[:at].decode()) for at in (node.col_offset, node.end_col_offset))
+            found[text[first:end]] = law
     return found
 
 

@@ -7,7 +7,7 @@ from mbsim_cli.spec.analysis import LINEAR, WITH_ADJOINT, FrequencyResponse, lac
 from mbsim_cli.spec.expressions.evaluate import check_formula, width
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.expressions.number import TIME, VELOCITY, Expression, Number, coordinate_in, read_by, sensor_in
-from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, MAX_LENGTH, ExpressionError, names, parse
+from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, ExpressionError, names, parse
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
 from mbsim_cli.spec.objectives import MODAL, TRANSFERS, Check, Transfer
 from mbsim_cli.spec.reading.messages import Path
@@ -48,9 +48,6 @@ def check(review: Review) -> None:
         if review.intact("sensors", name):
             path = ("sensors", name, "value")
             _formula(review, path, text, {**plain, **sensors, "t": 1}, "sensor", objectives, vectors=True)
-            if len(model.formulas[name]) > MAX_LENGTH:
-                message = f"with the expressions of the sensors in it, it is longer than {MAX_LENGTH} characters"
-                review.report(path, message)
 
 
 def _transfer(review: Review, path: Path, given: Transfer) -> None:

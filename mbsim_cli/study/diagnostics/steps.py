@@ -179,7 +179,7 @@ class FiniteHealth:
         """Sentences on what is not finite."""
         sentences = [
             f"{what} {'is' if 'sensor ' in what else 'are'} not finite at {counted(count, 'time point')}, "
-            f"first at t = {first:g} s; something that it divides by may vanish there, or it overflows"
+            f"first at t = {first:g} s; something that it divides by may vanish there, or it overflows, or a table ends"
             for what, (count, first) in self._found.items()
         ]
         more = len(sentences) - SHOWN
