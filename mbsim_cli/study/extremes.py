@@ -61,7 +61,8 @@ class Maximum(Final):
         if not bend.real < 0.0:
             return None
         found = 0.5 * (time[0] + time[1] - slopes[0] / bend)
-        return found if time[0] < found.real < max(time[2], self.end.real) else None
+        last = self.end.real if time[2] == self.course.last[-1] else time[2]  # of a duration of no whole steps
+        return found if time[0] < found.real < last else None
 
     @property
     def read(self):

@@ -18,6 +18,7 @@ class TimePoints(NamedTuple):
     """Successive time points (B,); the first is the last one of the block before."""
 
     time: np.ndarray  # (B,) s
+    lengths: np.ndarray  # (B - 1,) of intervals, s; zero for those in which signals jump
     weights: np.ndarray  # (2, B) of an integral by the trapezoidal rule, and of its error by quadrature
     by_motion: np.ndarray  # (1 + p, B) of the errors that the motion leaves in an integral and its derivatives
 
@@ -36,7 +37,7 @@ class Course:
         self.intervals = 0
         self.jumps: Sequence[Jump] = ()  # at which integrals are split
         self.ahead: np.ndarray | None = None  # (1 + p,) time by which the motion and its derivatives are ahead, s
-        self._latest: tuple[np.ndarray | None, TimePoints] = None, TimePoints(self.last, *np.zeros((2, 2, 0)))
+        self._latest: tuple[np.ndarray | None, TimePoints] = None, TimePoints(*np.zeros((2, 0)), *np.zeros((2, 2, 0)))
 
     def points(self, time: np.ndarray, shift: np.ndarray | None) -> TimePoints:
         """Append the times (B,) of a block; a second call with the same array returns the same time points.
@@ -61,7 +62,7 @@ class Course:
             self.intervals += len(joined) - 1
             weights = np.stack([trapezoidal(lengths), _of_changes(by_quadrature)])
             by_motion = np.where(lengths == 0.0, 0.0, 0.5 * (shifts[:, 1:] + shifts[:, :-1]))
-            self._latest = time, TimePoints(joined, weights, _of_changes(by_motion))
+            self._latest = time, TimePoints(joined, lengths, weights, _of_changes(by_motion))
         return self._latest[1]
 
 
@@ -131,7 +132,7 @@ class Integrals:
     def __init__(self, p: int):
         self.sums: np.ndarray = np.zeros((3, 1 + p))  # integrals, their errors by quadrature and by motion
         self.sizes = np.zeros(1 + p)  # integrals of magnitudes
-        self._length = 0.0  # of the last interval
+        self._lengths = np.zeros(0)  # of the last two intervals
         self._ends = np.zeros((1 + p, 0))  # rows of the last three time points
         self._inside = False  # whether time points inside steps are summed
 
@@ -143,7 +144,7 @@ class Integrals:
         by_motion = points.by_motion if len(points.by_motion) == len(rows) else points.by_motion[:1]
         self.sums = shrink * self.sums + np.vstack([points.weights @ rows.T, (by_motion * rows).sum(axis=1)])
         self.sizes = shrink * self.sizes + np.abs(rows) @ points.weights[0]
-        self._length = points.time[-1] - points.time[-2:][0]
+        self._lengths = np.append(self._lengths, points.lengths)[-2:]
         self._ends = np.concatenate([shrink * self._ends[:, :-1], rows[:, -3:]], axis=1)[:, -3:]
 
     def add_inside(self, length: np.ndarray, rows: np.ndarray, shrink: float = 1.0) -> None:
@@ -162,7 +163,8 @@ class Integrals:
         errors = self.sums[1:].copy()
         if intervals % 2:  # an interval without a partner: half of the last pair's error
             before, middle, end = self._ends.T
-            errors[0] += self._length * ((end - middle) / 6.0 + (before - 2.0 * middle + end) / 12.0)
+            bend = before - 2.0 * middle + end if self._lengths.all() else 0.0  # not across a jump
+            errors[0] += self._lengths[-1] * ((end - middle) / 6.0 + bend / 12.0)
         return errors
 
 

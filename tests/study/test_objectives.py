@@ -140,6 +140,20 @@ def test_the_largest_value_of_a_parabola_is_exact_wherever_time_points_lie(tmp_p
         assert (adding.uncertainty.errors.max() < 1e-13) != beside
 
 
+@pytest.mark.parametrize(("end", "center"), [(1.96, 1.98), (1.96, 1.955), (2.04, 2.02), (2.04, 2.1)])
+def test_largest_values_are_sought_until_the_end_between_two_time_points(tmp_path, end, center):
+    """The last time point lies before or behind the end; of a signal that still rises there the end has the value."""
+    (objective,) = build(load(tmp_path, SPIKE.replace("q, sharpness: 1000", "q"))).objectives
+    time = np.linspace(0.0, 2.0, 21)
+    slopes = np.stack([2.0 * (time - center), np.ones(21)], axis=1)[:, None]
+    values = {"time": time, "sensors": 3.0 - (time[:, None] - center) ** 2, "d_sensors": slopes}
+    adding = accumulator(replace(objective, end=end, end_rho=[0.0, 1.0]), 2)
+    adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, 21)))
+    short = max(0.0, center - end)
+    assert adding.value == pytest.approx(3.0 - short**2, rel=1e-13)
+    np.testing.assert_allclose(adding.gradient, [-2.0 * short, 1.0 + 2.0 * short], atol=1e-12)
+
+
 @pytest.mark.parametrize("sizes", [(41,), (1,) * 41, (10, 10, 21), (20, 1, 20), (22, 19)])
 @pytest.mark.parametrize("first", [0.0, 0.98])
 def test_a_signal_that_stays_at_its_largest_value_has_that(tmp_path, sizes, first):
