@@ -250,12 +250,13 @@ class Beside:
             self._rows = np.concatenate([rows[:, side] for side in sides], axis=1)
 
     def sides(self, fewer: int = 0) -> tuple[Side, Side]:
-        """Both sides, without the so many time points farthest away, whose weights are zero."""
+        """Both sides, without the so many time points farthest away, whose weights are zero; one is left."""
         at, (before, behind) = self.jump.time, beside(self.jump, self._time)
         times, later = self._time[before], self._time[behind]
-        to = Continuation(*(np.pad(weights, (fewer, 0)) for weights in continuation(times[fewer:], at)))
-        back = continuation(-later[: len(later) - fewer][::-1], -at)  # time backwards
-        value, rate, integral = (np.pad(weights[::-1], (0, fewer)) for weights in back)
+        first, last = min(fewer, len(times) - 1), max(1, len(later) - fewer)
+        to = Continuation(*(np.pad(weights, (first, 0)) for weights in continuation(times[first:], at)))
+        back = continuation(-later[:last][::-1], -at)  # time backwards
+        value, rate, integral = (np.pad(weights[::-1], (0, len(later) - last)) for weights in back)
         return (
             Side(1, -1, at - times[-1], to, self._rows[:, before]),
             Side(-1, 0, later[0] - at, Continuation(value, -rate, integral), self._rows[:, behind]),

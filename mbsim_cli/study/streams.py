@@ -368,9 +368,10 @@ class Stream:
         return self._continued(0)
 
     def _continued(self, fewer: int) -> Continuation:
-        """The same, from so many time points fewer; integrals are not continued across a jump."""
+        """The same, from so many time points fewer, but one; integrals are not continued across a jump."""
         last = self.course.last
-        first = fewer + max((int(np.searchsorted(last, each.jump.behind[0])) for each in self._beside), default=0)
+        behind = max((int(np.searchsorted(last, each.jump.behind[0])) for each in self._beside), default=0)
+        first = min(fewer + behind, len(last) - 1)
         found = continuation(last[first:], self.end)
         return found if not first else Continuation(*(np.pad(weights, (first, 0)) for weights in found))
 

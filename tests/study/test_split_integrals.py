@@ -136,6 +136,14 @@ def test_errors_of_integrals_do_not_count_the_jump(objectives, monkeypatch, coun
         assert error < 5e-4 or objective.name not in ("whole", "middle")  # of lines: of the sides of jumps alone
 
 
+def test_errors_where_one_time_point_lies_beside_a_jump(objectives, monkeypatch):
+    """As in runs with twice the step, where two lie there in the run itself."""
+    monkeypatch.setitem(globals(), "TIME", np.linspace(0.0, 2.0, 6))
+    for objective in objectives:
+        adding, _ = found_of(with_jumps(objective, 0.1, 1.7), 0.1, 1.7, (6,))
+        assert np.isfinite(adding.gradient).all() and np.isfinite(adding.uncertainty.errors).all()
+
+
 @pytest.mark.parametrize("inside", [False, True])
 def test_sharp_maxima_stay_numbers_beside_jumps(objectives, inside):
     """exp(s f) falls by a factor of 1e5 between time points beside the jump; polynomials through that are negative."""
