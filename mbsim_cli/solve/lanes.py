@@ -240,7 +240,7 @@ class _ConstrainedLanes:
     def _store(self, k: int, run: _Lane) -> None:
         lanes_of(self.theta)[..., k] = run.theta
         store(k, run.state, self.state)
-        for name in ("kin", "tangent", "past", "corrections", "turns"):
+        for name in ("kin", "tangent", "projection", "past", "corrections", "turns"):
             store(k, getattr(run.work, name), getattr(self.work, name))
 
 

@@ -67,6 +67,16 @@ def test_each_goes_as_it_goes_alone():
     assert assert_beside(problems) == ([""] * 3, 0.0)
 
 
+def test_each_has_the_least_inertia_of_its_own_coordinates():
+    """Penalties of projections are scaled by it, too."""
+    problems = cases_of(four_bar(), 2, 4)
+    count = problems[0].model.tree.column_kind.size
+    problems = [
+        replace(problem, least=np.full(count, least)) for problem, least in zip(problems, (3.0, 70.0), strict=True)
+    ]
+    assert assert_beside(problems) == ([""] * 2, 0.0)
+
+
 @pytest.mark.slow
 def test_each_goes_as_it_goes_alone_in_space():
     """A loop of other joints, and all kinds of elements: near each other, else laws with ends part the cases."""
