@@ -102,8 +102,9 @@ def test_every_analysis_reads_laws():
 )
 def test_what_is_refused(objective, message):
     objectives = {"last": {"final": "q"}, "e": objective}
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ModelError, match=message) as refused:
         mbsim.loads(data(objectives=objectives)).objectives  # noqa: B018
+    assert len(refused.value.issues) == 1
 
 
 def test_inverse_dynamics_evaluates_laws_at_the_time_alone():

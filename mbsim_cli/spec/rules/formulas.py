@@ -161,7 +161,7 @@ def check_moving(review: Review) -> None:
     if review.model.moving and review.model.analysis.type == "inverse_dynamics":
         path = review.model.moving[0][0]
         message, hint = "inverse dynamics takes no force that depends on the motion", "give a number or a law"
-        if path[1] in review.model.calls.values():
+        if _is_call(review, path):
             message, hint = "inverse dynamics evaluates laws at t alone", "write law_name(t)"
         review.report(path, message, hint)
 
@@ -182,6 +182,8 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
             _coordinate(review, place, name, offset)
             widths[name] = 1
         elif name not in widths:
+            if _is_call(review, path):
+                return  # reported as unknown where the call stands
             hint = f"{name} is a law: write {name}(t)" if name in review.names("laws") else None
             hint = "the time is t" if name == "time" else hint or review.suggest(name, widths)
             review.report(place, f"unknown name {name!r}", hint, offset)
@@ -250,8 +252,12 @@ def _sensor(review: Review, path: Path, name: str, offset: int) -> None:
 
 def _subject(review: Review, path: Path) -> str:
     """What an expression of the motion is that cannot depend on something."""
-    is_argument = path[0] == "forces" and path[1] in review.model.calls.values()
-    return "the argument of a law cannot depend" if is_argument else "no force can depend"
+    return "the argument of a law cannot depend" if _is_call(review, path) else "no force can depend"
+
+
+def _is_call(review: Review, path: Path) -> bool:
+    """Whether a force stands for a call of a law in an objective or sensor."""
+    return path[0] == "forces" and path[1] in review.model.calls.values()
 
 
 def _part(review: Review, path: Path, name: str, offset: int) -> None:
