@@ -210,7 +210,7 @@ def jumps_of(problem: Problem) -> frozenset[int]:
 def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
     """Warnings about rates of driving laws that jump, and about derivatives by times at which laws are not smooth.
 
-    Some of these times lie inside steps of ALI3-P; integrals are not split where no time point is between two changes.
+    Some of these times lie inside steps of ALI3-P; integrals are not split with fewer than two time points to a side.
     """
     model, options = problem.model, problem.options
     stepped = options.analysis == "forward_dynamics" and not options.integrated
@@ -240,7 +240,7 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
     for law, group in jumps:
         when = _moved_instant(problem, group)
         if when and not np.isclose(split, group[0].time, rtol=0.0, atol=MEETS * options.end).any():
-            message = f"signals jump {when}, with no time point between this and another change"
+            message = f"signals jump {when}, with fewer than two time points until another change, the start or the end"
             lack = "derivatives by it of integrals and smooth maxima lack the jump"
             warn(law, f"{message}: {lack}", "take a shorter step")
         elif when and not together.isdisjoint(group):
