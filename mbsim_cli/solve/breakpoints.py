@@ -9,7 +9,7 @@ import numpy as np
 from mbsim_cli.kernels.drivers.stepping import MEETS, Breakpoints
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.kernels.integrators.onsets import DEFLECTION, ELONGATION, LOAD, PENETRATION, RATE, SLIDING, Onsets
-from mbsim_cli.model.codes import CONTACTS, TYRES, Force, Law, Operation
+from mbsim_cli.model.codes import APPLIED, CONTACTS, TYRES, Force, Law, Operation
 from mbsim_cli.model.layout import NONE, ONSET, STRIBECK, TYRE_STIFFNESS, Laws, Model, NoSignals, Signals
 from mbsim_cli.model.problem import Options, Problem
 
@@ -118,7 +118,12 @@ def movable(problem: Problem) -> np.ndarray:
 
 def laws_of_forces(model: Model) -> np.ndarray:
     """Laws (k,) of time of forces, or of their expressions, including NONE."""
-    return np.concatenate([model.forces.law[:, 0], laws_of_time(model.signals)])
+    return np.concatenate([_laws_of_elements(model), laws_of_time(model.signals)])
+
+
+def _laws_of_elements(model: Model) -> np.ndarray:
+    """Laws (k,) of time that multiply or are forces; the first law of tyres and bushings is a road or of a distance."""
+    return model.forces.law[np.isin(model.forces.kind, (Force.ALONG_MEASURE, *APPLIED)), 0]
 
 
 def groups_in_run(breakpoints: Sequence[Breakpoint], end: float) -> list[list[Breakpoint]]:
@@ -315,7 +320,7 @@ def law_rates(model: Model) -> LawRates:
     """The shift of the laws of time of a model."""
     entries: list[tuple[int, int, float]] = []
     moved: list[int] = []
-    heads = {*model.forces.law[:, 0].tolist(), *model.constraints.law.tolist()}
+    heads = {*_laws_of_elements(model).tolist(), *model.constraints.law.tolist()}
     for term in sorted({term for law in heads for term in terms_of(model.laws, law)}):
         first, count = int(model.laws.theta[term]), int(model.laws.count[term])
         match Law(model.laws.kind[term]):

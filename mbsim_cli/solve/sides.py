@@ -17,9 +17,8 @@ import numpy as np
 
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.stepping import MEETS
-from mbsim_cli.model.codes import TYRES
 from mbsim_cli.model.problem import Block, Problem, instants_of
-from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_laws, grouped, laws_of_time, movable
+from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_laws, grouped, laws_of_forces, movable
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.adjoint.readings import Pulled, Seen
@@ -130,10 +129,7 @@ def _coincidences(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[C
     moved, near = movable(problem) | by.any(axis=1), MEETS * end
     driving, of_forces = (
         breakpoints_of_laws(model.laws, theta.real, moved, laws)
-        for laws in (
-            model.constraints.law,
-            np.append(model.forces.law[~np.isin(model.forces.kind, TYRES), 0], laws_of_time(model.signals)),
-        )
+        for laws in (model.constraints.law, laws_of_forces(model))
     )
     bending = [*driving, *(point for point in of_forces if not point.smooth)]
     within = {point.numbers: point for point in bending if near < point.time <= end + near}

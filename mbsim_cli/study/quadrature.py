@@ -209,7 +209,11 @@ def _continuation(points: bytes, end: complex, is_complex: bool) -> Continuation
 # Where signals jump at a time that parameters move, as accelerations do where the law of a force jumps.
 #
 # The interval with the jump is left to the polynomials through the time points on both sides, so that an integral moves
-# with the time of the jump. Steps of adaptive integrators end there: then derivatives by this time are left to them.
+# with the time of the jump. Steps of adaptive integrators end there: then derivatives by this time are left to them,
+# through time points inside steps. Where a time of a jump is an output time these belong to two runs, and the stored
+# time points serve.
+
+INSIDE = 2 * SHARES.size  # time points inside steps on each side
 
 
 class Side(NamedTuple):
@@ -227,31 +231,41 @@ class Side(NamedTuple):
         return self.length - np.real(self.length)
 
 
-def beside(jump: Jump, time: np.ndarray) -> tuple[slice, slice]:
-    """The time points on both sides of a jump from which a signal is extrapolated."""
+def beside(jump: Jump, time: np.ndarray, most: int = TIMES) -> tuple[slice, slice]:
+    """The time points on both sides of a jump from which a signal is extrapolated, so many at most."""
     first, end = np.searchsorted(time, jump.before)
     begin, last = np.searchsorted(time, jump.behind)
-    return slice(max(first, end - TIMES), end), slice(begin, min(last, begin + TIMES))
+    return slice(max(first, end - most), end), slice(begin, min(last, begin + most))
 
 
 class Beside:
-    """A signal and its derivatives by p parameters at the time points beside a jump."""
+    """A signal and its derivatives by p parameters at the time points beside a jump, ``most`` on each side."""
 
-    def __init__(self, jump: Jump, p: int):
+    def __init__(self, jump: Jump, p: int, most: int = TIMES):
         self.jump = jump
+        self._most = most
         self._time, self._rows = np.zeros(0), np.zeros((1 + p, 0))
+        self._in_order = True
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are half as many time points at least, in order."""
+        return self._in_order and all(
+            2 * (s.stop - s.start) >= self._most for s in beside(self.jump, self._time, self._most)
+        )
 
     def add(self, time: np.ndarray, rows: np.ndarray) -> None:
         """Add the next time points (B,), and rows (1 + p, B)."""
-        if time[-1] >= self.jump.before[0] and time[0] <= self.jump.behind[1]:
+        self._in_order = self._in_order and bool((np.diff(time) > 0.0).all())
+        if self._in_order and time[-1] >= self.jump.before[0] and time[0] <= self.jump.behind[1]:
             time, rows = np.append(self._time, time), np.concatenate([self._rows, rows], axis=1)
-            sides = beside(self.jump, time)
+            sides = beside(self.jump, time, self._most)
             self._time = np.concatenate([time[side] for side in sides])
             self._rows = np.concatenate([rows[:, side] for side in sides], axis=1)
 
     def sides(self, fewer: int = 0) -> tuple[Side, Side]:
         """Both sides, without the so many time points farthest away, whose weights are zero; one is left."""
-        at, (before, behind) = self.jump.time, beside(self.jump, self._time)
+        at, (before, behind) = self.jump.time, beside(self.jump, self._time, self._most)
         times, later = self._time[before], self._time[behind]
         first, last = min(fewer, len(times) - 1), max(1, len(later) - fewer)
         to = Continuation(*(np.pad(weights, (first, 0)) for weights in continuation(times[first:], at)))

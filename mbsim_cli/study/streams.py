@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
 from mbsim_cli.study.quadrature import (
+    INSIDE,
     TIMES,
     Beside,
     Continuation,
@@ -218,7 +219,8 @@ class Stream:
         self._spread = Spread(p)
         self._scale = Scale(objective)
         self._inside = False  # whether a run has time points inside steps
-        self._beside = [Beside(jump, p) for jump in objective.jumps]
+        self._stored = [Beside(jump, p) for jump in objective.jumps]
+        self._within = [Beside(jump, p, INSIDE) for jump in objective.jumps]  # of time points inside steps
         self.course.jumps = self.course.jumps or objective.jumps
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
@@ -228,12 +230,14 @@ class Stream:
             signal = integrand_of(self.objective, inside)
             self._scale.add(inside, signal)
             self.take_inside(inside.length, signal.rows)
+            for each in self._within:
+                each.add(inside.time, signal.rows)
         if not len(block.time):
             return
         points = self.course.points(block.time, shift)
         signal = integrand_of(self.objective, block)
         rows = np.concatenate([self._tail, signal.rows], axis=1)
-        for each in self._beside:
+        for each in self._stored:
             each.add(block.time, signal.rows)
         self._tail = rows[:, rows.shape[1] - len(self.course.last) :].copy()
         rows = rows[:, rows.shape[1] - len(points.time) :]
@@ -320,6 +324,12 @@ class Stream:
                 by_times = by_times + self._through(each.jump.time_rho, self.by_jump(side))
         return found, by_times
 
+    @property
+    def _beside(self) -> list[Beside]:
+        """The time points beside each jump: those inside steps where there are enough."""
+        pairs = zip(self._within, self._stored, strict=True)
+        return [within if within.is_enough else stored for within, stored in pairs]
+
     def weights_beside(self, side: Side) -> np.ndarray:
         """Weights (k,) of the time points beside a jump in an integral between the nearest one and the jump.
 
@@ -341,12 +351,12 @@ class Stream:
     def weights_of_integral(self, time: np.ndarray) -> np.ndarray:
         """Weights (N,) of all stored time points in an integral; without those that have others inside their steps."""
         to_end = self.to_end.integral
-        at_jumps = [tuple(map(self.weights_beside, each.sides())) for each in self._beside]
+        at_jumps = [tuple(map(self.weights_beside, each.sides())) for each in self._stored]
         found = np.zeros(len(time), np.result_type(float, to_end, *(each for pair in at_jumps for each in pair)))
         if not self._inside:
             found += trapezoidal(intervals(time, self.course.jumps))
         found[-len(to_end) :] += to_end
-        for each, pair in zip(self._beside, at_jumps, strict=True):
+        for each, pair in zip(self._stored, at_jumps, strict=True):
             for side, weights in zip(beside(each.jump, time), pair, strict=True):
                 found[side] += weights
         return found
@@ -370,7 +380,7 @@ class Stream:
     def _continued(self, fewer: int) -> Continuation:
         """The same, from so many time points fewer, but one; integrals are not continued across a jump."""
         last = self.course.last
-        behind = max((int(np.searchsorted(last, each.jump.behind[0])) for each in self._beside), default=0)
+        behind = max((int(np.searchsorted(last, each.jump.behind[0])) for each in self._stored), default=0)
         first = min(fewer + behind, len(last) - 1)
         found = continuation(last[first:], self.end)
         return found if not first else Continuation(*(np.pad(weights, (first, 0)) for weights in found))
