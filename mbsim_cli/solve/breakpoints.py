@@ -122,7 +122,7 @@ def laws_of_forces(model: Model) -> np.ndarray:
 
 
 def _laws_of_elements(model: Model) -> np.ndarray:
-    """Laws (k,) of time that multiply or are forces; the first law of tyres and bushings is a road or of a distance."""
+    """Laws (k,) of time that multiply or are forces; the first law of tyres and of spheres on roads is the road."""
     return model.forces.law[np.isin(model.forces.kind, (Force.ALONG_MEASURE, *APPLIED)), 0]
 
 

@@ -216,6 +216,25 @@ def test_integrals_follow_times_at_which_accelerations_jump(method, how, a, b):
 
 
 @pytest.mark.interpreted
+@pytest.mark.parametrize("how", ["ali3p-rtdyn1", "ali3p-natural"])
+def test_roads_do_not_move_with_times_of_motions(how):
+    """Of a sphere on the slider: pieces of a step shift laws of time alone to the time of their end."""
+    given, data = [A, B, HEIGHT], data_of(BLEND, drives=True, formulation=how)
+    data["roads"] = {"hills": {"type": "sinusoidal", "wavelength": 0.3, "amplitude": 0.02}}
+    ball = {"type": "sphere", "center": "slider.slope", "radius": 0.2}
+    touch = {"type": "contact", "shape": ball, "against": {"type": "road", "road": "hills"}, "stiffness": 100}
+    data["forces"] = {"roll": touch | {"impact": {"damping": 2, "depth": 0.01}}}
+    data["joints"]["slope"] = data["joints"]["slope"] | {"initial": {"displacement": 0.1, "velocity": 0.3}}
+    moving = mbsim.loads(json.dumps(data))
+    for name in ("s", "v"):
+        found = moving.value_and_gradient(given, objective=name)[1]
+        for k in range(2):
+            step = 1e-5 * np.eye(3)[k]
+            late, early = (moving.value_and_gradient(given + s * step, objective=name)[0] for s in (1, -1))
+            assert found[k] == pytest.approx((late - early) / 2e-5, rel=1e-5), (name, k)
+
+
+@pytest.mark.interpreted
 @pytest.mark.parametrize("method", ["ddm", "adjoint"])
 def test_integrals_follow_times_at_which_forces_jump(method):
     """The squared acceleration of the slider under a force that falls to a third."""
