@@ -248,13 +248,13 @@ class SmoothMaximum(Stream):
     def errors(self):
         if self.still:
             return Uncertainty(*np.zeros((2, 1 + self.p)))
-        integral, absolute = self._integrals.sums[0], self._integrals.errors(self.course.intervals)
-        relative, slope = absolute / integral[0], integral[1:] / integral[0]
+        total, absolute = np.real(self._total), self._integrals.errors(self.course.intervals)
+        relative, slope = absolute / total, self._integrals.sums[0, 1:] / total
         by_value = np.abs(relative[:, 0] / self._sharpness).sum()
         by_slope = np.abs(relative[:, 1:] - np.multiply.outer(relative[:, 0], slope)).sum(axis=0)
         # 1 where the integral is that of a single time point, 0 where quadrature follows the integrand
-        narrowness = float(np.minimum(1.0, 3.0 * np.abs(absolute[0, 0] / integral[0])))
-        at_jumps = self.errors_at_jumps(self._summands, self._sharpness) / abs(integral[0])
+        narrowness = float(np.minimum(1.0, 3.0 * np.abs(absolute[0, 0] / total)))
+        at_jumps = self.errors_at_jumps(self._summands, self._sharpness) / total
         at_jumps[0] /= abs(self._sharpness)
         errors = np.append(by_value, by_slope) + at_jumps + narrowness * self._peak.error + self.drift
-        return Uncertainty(errors, np.append(0.0, self._integrals.sizes[1:] / abs(integral[0])))
+        return Uncertainty(errors, np.append(0.0, self._integrals.sizes[1:] / total))

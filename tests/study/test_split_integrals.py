@@ -136,11 +136,12 @@ def test_errors_of_integrals_do_not_count_the_jump(objectives, monkeypatch, coun
         assert error < 5e-4 or objective.name not in ("whole", "middle")  # of lines: of the sides of jumps alone
 
 
-def test_errors_where_one_time_point_lies_beside_a_jump(objectives, monkeypatch):
-    """As in runs with twice the step, where two lie there in the run itself."""
-    monkeypatch.setitem(globals(), "TIME", np.linspace(0.0, 2.0, 6))
+@pytest.mark.parametrize(("count", "c", "d"), [(6, 0.1, 1.7), (4, 2.0 / 3.0, 1.39)])
+def test_errors_where_one_time_point_lies_beside_a_jump(objectives, monkeypatch, count, c, d):
+    """As in runs with twice the step, where two lie there in the run itself; also with no interval between jumps."""
+    monkeypatch.setitem(globals(), "TIME", np.linspace(0.0, 2.0, count))
     for objective in objectives:
-        adding, _ = found_of(with_jumps(objective, 0.1, 1.7), 0.1, 1.7, (6,))
+        adding, _ = found_of(with_jumps(objective, c, d), c, d, (count,))
         assert np.isfinite(adding.gradient).all() and np.isfinite(adding.uncertainty.errors).all()
 
 
