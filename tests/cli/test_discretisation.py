@@ -11,6 +11,7 @@ from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.streams import Uncertainty
 from tests.cli.conftest import PENDULUM, ROOT
 
+FORWARD = SimpleNamespace(analysis="forward_dynamics")  # options
 SPRING = """\
 mbsim: 1
 gravity: [0, 0, 0]
@@ -85,7 +86,7 @@ def test_round_off_of_zero_passes_its_check(mbsim, written):
 def test_a_number_that_its_error_hides_may_be_zero():
     found = Uncertainty(np.array([3e-17]), np.zeros(1))
     result = SimpleNamespace(uncertainty=found, value=1e-17, gradient=np.zeros(0))
-    told = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"far": result}, [], None)
+    told = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"far": result}, [], FORWARD)
     assert told == [
         "objective far is 1.0e-17 with an estimated discretisation error of 3.0e-17, so that it may be zero; "
         "try a shorter step, or step: auto if it should not be"
@@ -126,7 +127,9 @@ def test_a_derivative_is_useless_where_round_off_of_its_parameter_changes_all():
 
     def told(value, slope):
         result = SimpleNamespace(uncertainty=nothing, value=value, gradient=np.array([1.0, slope]))
-        return discretisation.warnings(quiet, {"far": result}, [SimpleNamespace(name=n, value=0.1) for n in "ab"], None)
+        return discretisation.warnings(
+            quiet, {"far": result}, [SimpleNamespace(name=n, value=0.1) for n in "ab"], FORWARD
+        )
 
     assert told(3.0, 1e12) == told(0.0, 1.0) == told(1e3, 1e15) == []
     assert [line.startswith("d far / d b is 1.0e+15, so that round-off") for line in told(3.0, 1e15)] == [True]
@@ -310,7 +313,7 @@ def test_a_derivative_that_vanishes_at_an_optimum_raises_no_alarm(bounds, deriva
     found = Uncertainty(np.array([0.0, 0.4 * derivative]), np.zeros(2))
     result = SimpleNamespace(uncertainty=found, value=2.0, gradient=np.array([derivative]))
     parameter = SimpleNamespace(name="k", value=0.5, bounds=bounds)
-    warnings = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"f": result}, [parameter], None)
+    warnings = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"f": result}, [parameter], FORWARD)
     assert bool(warnings) is told
 
 
@@ -329,7 +332,7 @@ def test_a_derivative_nearly_zero_without_bounds(value, size, p, told):
     found = Uncertainty(np.array([0.0, 2e-4]), np.array([0.0, size]))
     result = SimpleNamespace(uncertainty=found, value=value, gradient=np.array([5e-4]))
     parameter = SimpleNamespace(name="k", value=p, bounds=None)
-    warnings = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"f": result}, [parameter], None)
+    warnings = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"f": result}, [parameter], FORWARD)
     assert bool(warnings) is told
 
 
