@@ -138,7 +138,7 @@ class Integrals:
 
     def add(self, points: TimePoints, rows: np.ndarray, shrink: float = 1.0) -> None:
         """Add successive time points; earlier sums are multiplied by ``shrink``."""
-        if not points.weights[0].all():  # a time point on a jump has one-sided derivatives, if any
+        if not points.lengths.all():  # a time point on a jump has one-sided derivatives, if any
             rows = np.where(points.weights[0] == 0.0, 0.0, rows)
         # derivatives whose error is not observed share that of the motion
         by_motion = points.by_motion if len(points.by_motion) == len(rows) else points.by_motion[:1]

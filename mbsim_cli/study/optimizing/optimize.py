@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError, ModelError, UsageError, either
+from mbsim_cli.errors import AnalysisError, ModelError, UsageError, either, option
 from mbsim_cli.io.optimization import History
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_adjoint_by
@@ -279,7 +279,8 @@ def optimize(
         output = request.output or Path(f"{path.stem}-{task.name}.h5")
         if given.fields and save_model:
             kept = f"file: {output}, dataset: fields/{given.fields[0]}"
-            raise UsageError(f"--save-model writes no elements of fields; a field takes its optimum up by {kept}")
+            message = f"{option('save_model')} writes no elements of fields"
+            raise UsageError(f"{message}; a field takes its optimum up by {kept}")
         model = None if save_model is None else Model.with_settings(path, settings, SILENT)
         if model and save_model:
             check_place(model, save_model, force=force)
