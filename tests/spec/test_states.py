@@ -156,6 +156,17 @@ def test_a_transfer_function_is_not_zero(tmp_path):
         )
 
 
+def test_one_name_of_a_parameter_and_a_sensor_is_one_error(tmp_path):
+    """And not also that of a force that reads accelerations, as the sensor does."""
+    text = """
+sensors: {T: {type: coordinate, coordinate: hip.angle, derivative: 2}}
+forces: {f: {type: drive, coordinate: hip.angle, value: "sin(t)*T"}}
+"""
+    with pytest.raises(ModelError, match="'T' is also one of the parameters") as error:
+        loaded(tmp_path, text)
+    assert len(error.value.issues) == 1
+
+
 @pytest.mark.parametrize(("value", "is_wrong"), [("clip(t, 1, -1)", True), ("clip(t, -pi/2, pi/2)", False)])
 def test_limits_of_clip_are_in_order(tmp_path, value, is_wrong):
     text = f'sensors: {{cut: {{type: expression, value: "{value}"}}}}'

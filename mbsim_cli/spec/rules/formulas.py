@@ -170,10 +170,13 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
     """Report what an expression cannot read; ``of_parts`` are widths of parts that others have named before."""
     model, before = review.model, len(review.issues)
     reading, sensors = read_by(number.text, model.parts), model.shown
-    widths = {**dict.fromkeys((*review.names("parameters"), *review.names("constants"), TIME), 1), **sensors}
+    plain = review.names("parameters") | review.names("constants")
+    widths = {**dict.fromkeys((*plain, TIME), 1), **sensors}
     for name, column in reading.names.items():
         place, offset = _stated_at(review, path, name, column)
-        if (sensor := sensor_in(name, sensors)) is not None:
+        if name in plain and name in review.names("sensors"):
+            pass  # one name for two things, which is reported
+        elif (sensor := sensor_in(name, sensors)) is not None:
             _sensor(review, place, sensor, offset)
         elif name.partition(".")[0] in review.names("sensors") and not _is_coordinate(review, name):
             if review.intact("sensors", name.partition(".")[0]):
