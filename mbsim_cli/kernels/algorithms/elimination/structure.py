@@ -44,7 +44,8 @@ def once_a_model(find):
 # Where the matrices of a mechanism can differ from zero, and where elimination fills them in.
 #
 # Coordinates meet on a common branch, in a constraint, and along the path of a force element. Eliminated from the tips
-# to the ground, a tree fills in nothing (Featherstone 2005); loops and elements add little.
+# to the ground, one at a time, a tree fills in nothing (Featherstone 2005); panels of three, loops and elements add
+# little.
 
 
 def meetings(model):
