@@ -6,7 +6,7 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.study.objectives import Final, among
-from mbsim_cli.study.quadrature import Course, Integrals, continuation, weighed
+from mbsim_cli.study.quadrature import Course, Integrals, Side, continuation, weighed
 from mbsim_cli.study.streams import Stream, Uncertainty
 
 
@@ -135,7 +135,7 @@ class Peak:
             self.error[0] = abs(steps[0, 1] - steps[0, 0]) / 8.0
 
 
-STEEPEST = 600.0  # exponent, whose exponential is a number
+STEEPEST = 300.0  # exponent: with it exp(s f) and its inverse are numbers, and their products with others
 
 
 class SmoothMaximum(Stream):
@@ -202,21 +202,34 @@ class SmoothMaximum(Stream):
     # The signal is extrapolated to a jump, not exp(s f), which may be steep; between the nearest time point and the
     # jump that has the trapezoidal rule. Weights are relative to exp(s f) at each time point.
 
+    def _to_jump(self, side: Side) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (k,) of the signal at the jump, and of its rate; that of the nearest time point where it is steep."""
+        value, rate = side.to_jump.value, side.to_jump.rate
+        rise = np.real(self._sharpness * (weighed(value, side.rows[0]) - side.rows[0]))
+        if np.abs(rise).max() <= STEEPEST:
+            return value, rate
+        alone = np.zeros(len(value))
+        alone[side.nearest] = 1.0
+        return alone, np.zeros(len(value))
+
     def weights_beside(self, side):
-        exponent = self._sharpness * (weighed(side.to_jump.value, side.rows[0]) - side.rows[0])
-        steep = np.exp(exponent - np.maximum(np.real(exponent) - STEEPEST, 0.0)) * side.to_jump.value
+        value, _ = self._to_jump(side)
+        used, found = np.flatnonzero(value), np.zeros(len(value), np.result_type(value, side.rows, self._sharpness))
+        rise = weighed(value, side.rows[0]) - side.rows[0, used]
+        found[used] = np.exp(self._sharpness * rise) * value[used]
         if self._inside:
-            return side.late * steep
-        found = 0.5 * side.length * steep
+            return side.late * found
+        found = 0.5 * side.length * found
         found[side.nearest] += 0.5 * side.length
         return found
 
     def by_jump(self, side):
-        sharpness, signal = self._sharpness, weighed(side.to_jump.value, side.rows[0])
+        value, of_rate = self._to_jump(side)
+        sharpness, signal = self._sharpness, weighed(value, side.rows[0])
         at_jump, nearest = (np.exp(sharpness * f - self._top) for f in (signal, side.rows[0, side.nearest]))
         if self._inside:
             return side.sign * at_jump
-        rate = sharpness * weighed(side.to_jump.rate, side.rows[0])
+        rate = sharpness * weighed(of_rate, side.rows[0])
         return side.sign * 0.5 * (at_jump + nearest) + 0.5 * side.length * at_jump * rate
 
     @property

@@ -146,9 +146,13 @@ def test_errors_where_one_time_point_lies_beside_a_jump(objectives, monkeypatch,
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_sharp_maxima_stay_numbers_beside_jumps(objectives, inside):
-    """exp(s f) falls by a factor of 1e5 between time points beside the jump; polynomials through that are negative."""
-    objective = replace(objectives[4], sharpness=200.0, sharpness_rho=[0.0, 0.0], jumps=jumps(0.777, 1.31)[:1])
+@pytest.mark.parametrize("sharpness", [200.0, 20000.0])
+def test_sharp_maxima_stay_numbers_beside_jumps(objectives, inside, sharpness):
+    """exp(s f) falls by a factor of 1e5 between time points beside the jump, or of 1e500, which is no number.
+
+    Polynomials through that are negative.
+    """
+    objective = replace(objectives[4], sharpness=sharpness, sharpness_rho=[0.0, 0.0], jumps=jumps(0.777, 1.31)[:1])
     signal = np.where(np.arange(41) < 16, 2.0 - 1.2 * (TIME - 0.777), -1.2 * np.abs(TIME - 0.777))
     signal[:11] = 2.0 + 1.2 * TIME[:11]
 
