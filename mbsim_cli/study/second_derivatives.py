@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.unsmooth_laws import acceleration_jumps, driving_edges
 from mbsim_cli.assembly.objectives import Objective, objectives_of, splits_in
 from mbsim_cli.assembly.options import end_of
 from mbsim_cli.assembly.position.closing import start_from
@@ -54,13 +53,14 @@ def hessian_vector(assembled: Assembled, objective: str, direction: np.ndarray, 
     """
     if not direction.any():
         return np.zeros(len(direction))
-    if assembled.problem.options.integrated:
-        for point in acceleration_jumps(driving_edges(assembled.problem)):
-            if assembled.problem.theta_rho[point.numbers[0]] @ direction:
-                raise UsageError(
-                    f"second derivatives by the time {point.time:g} s, at which accelerations jump, are not known; "
-                    "take laws with two continuous derivatives, or formulation: ali3p-rtdyn1"
-                )
+    given = assembled.problem
+    for number in sorted(given.jumps) if given.options.integrated else ():
+        if given.theta_rho[number] @ direction:
+            time = given.theta[number]
+            raise UsageError(
+                f"second derivatives by the time {time:g} s, at which accelerations jump, are not known; "
+                "take motions with two continuous derivatives and continuous forces, or for motions ali3p-rtdyn1"
+            )
     problem, objectives = _beside(assembled, direction)
     chosen = [found for found in objectives if found.name == objective]
     compile_kernels(problem, listener, objectives=chosen)

@@ -290,8 +290,11 @@ def test_second_derivatives_by_instants_at_which_laws_change(tmp_path):
     blend_model = mbsim.load(tmp_path / "blend.yaml")
     exact = [-cos(SLOPE) * x for x in (A - END, END - B, 0.0)]  # of the derivative by h
     assert np.allclose(blend_model.hessian_vector(given, h, "s"), exact, atol=1e-8)
-    with pytest.raises(mbsim.UsageError, match=r"second derivatives by the time 0.031 s, at which accelerations jump"):
-        blend_model.hessian(given, "s")
+    falls = {"type": "spline", "between": "constant", "times": [0, "a", 2], "values": ["3*h", "h", "h"]}
+    for law, drives in ((BLEND, True), (falls, False)):
+        jumping = mbsim.loads(json.dumps(data_of(law, drives=drives, **by)))
+        with pytest.raises(mbsim.UsageError, match=r"second derivatives by the time 0.031 s, at which accelerations"):
+            jumping.hessian(given, "s")
 
 
 @pytest.mark.parametrize(("jump", "slope", "rate_jumps", "acceleration_jumps"), [

@@ -78,6 +78,7 @@ def model():
     return mbsim.loads(QUARTER)
 
 
+@pytest.mark.filterwarnings("ignore::scipy.signal.BadCoefficients")
 def test_values_are_those_of_scipy(model):
     found = model.run(sensitivity="none").report["frequency_response"]
     f = np.array(found["frequencies"])
