@@ -89,8 +89,8 @@ def objectives_of(
     """Objectives in the order of the file.
 
     ``end`` is the number of the file for the end of the analysis, None for its last time point; ``jumps`` are as from
-    ``splits_in``. An ``environment``
-    (``spec.Expressions``) may replace that of the file; ``numbers`` evaluates as ``Numbers``.
+    ``splits_in``. An ``environment`` (``spec.Expressions``) may replace that of the file; ``numbers`` evaluates as
+    ``Numbers``.
     """
     file, expressions = model_file.objectives, environment or model_file.expressions
     found: dict[str, Objective] = {}

@@ -14,6 +14,7 @@ from mbsim_cli.model.layout import NONE, ONSET, STRIBECK, TYRE_STIFFNESS, Laws, 
 from mbsim_cli.model.problem import Options, Problem
 
 T = 2  # place of t in a tape
+WHOLE = 1e-9  # of a step: above the round-off of sums of steps
 
 
 def _reading(signals: Signals) -> Iterator[tuple[int, int]]:

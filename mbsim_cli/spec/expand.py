@@ -64,7 +64,7 @@ def expand(review: Review, wrong_controls: dict[str, str]) -> None:
 
 
 def _expand_calls_of_laws(review: Review) -> None:
-    """Add a force on the ground, which moves nothing, for every call of a law in an objective or sensor."""
+    """Add a force on the ground for every call of a law in an objective or sensor, which reads its value."""
     model = review.model
     texts: dict[Path, str] = {}
     for name, objective in model.objectives.items():

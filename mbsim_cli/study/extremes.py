@@ -160,7 +160,10 @@ class SmoothMaximum(Stream):
         self._integrals.add_inside(length, shares, shrink)
 
     def _shares(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, Any]:
-        """exp(s f) and that times the derivatives, at time points of these weights; what was added so far shrinks."""
+        """exp(s f), and that times the derivatives; also the factor by which earlier sums shrink.
+
+        ``weights`` are those of the time points in an integral.
+        """
         exponent = self._sharpness * rows[0]
         largest = int(np.argmax(exponent.real))
         self._peak.add(rows, largest if exponent.real[largest] >= self._top else None)

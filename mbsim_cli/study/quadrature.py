@@ -8,6 +8,7 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Jump
 from mbsim_cli.solve.blocks import SHARES, WEIGHTS
+from mbsim_cli.solve.breakpoints import WHOLE
 
 # The time points of a run, block by block, with their weights in integrals and in the errors of integrals.
 
@@ -173,8 +174,6 @@ class Integrals:
 # A signal is extrapolated by the polynomial through its last time points, over half a step at most. If the duration is
 # a whole number of steps nothing is added, but the derivatives of the extrapolated signal by the duration remain, so
 # that gradients by parameters of the duration are exact.
-
-WHOLE = 1e-9  # of a step: above the round-off of sums of steps
 
 
 class Continuation(NamedTuple):

@@ -211,7 +211,7 @@ analysis:
 
 @pytest.mark.interpreted
 def test_a_force_that_a_law_multiplies_is_an_input_in_newtons():
-    """A mass on a spring, pushed by 2 N times a law: what is added to the force does not depend on the law."""
+    """A mass on a spring, pushed by 2 N times a law: the input is added to the product of both."""
     k, w, phase = 300.0, 2 * np.pi * 1.5, 0.4
     text = f"""
 mbsim: 1

@@ -1,4 +1,4 @@
-"""Laws that objectives and sensors call: values by numpy, gradients by all methods, and what is refused."""
+"""Laws that objectives and sensors call: values by numpy, gradients by all methods, errors."""
 
 import json
 

@@ -17,6 +17,7 @@ from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Options, Problem, Split
 from mbsim_cli.solve.breakpoints import (
+    WHOLE,
     Breakpoint,
     breakpoints_of_law,
     grouped,
@@ -29,7 +30,6 @@ from mbsim_cli.spec.model_file import ModelFile
 JUMP = 1e-6  # of a rate, over the rate, that counts as one
 ASIDE = 1e-6  # of the duration: interval of a difference of rates that gives an acceleration
 FAR = 1e-2  # of the duration: distance from a breakpoint at which the size of accelerations is taken
-WHOLE = 1e-9  # of a step: above the round-off of sums of steps
 ACCELERATION_JUMP = 1e-4  # over these accelerations, that counts as a jump
 SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
 SMOOTHER = (

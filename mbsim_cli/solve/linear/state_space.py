@@ -93,7 +93,7 @@ def _of_force(problem: Problem, name: str) -> list[tuple[str, str, list[int]]]:
 
 
 def _factor(problem: Problem, name: str, time: float, theta: np.ndarray) -> Any:
-    """What a law multiplies the value of a force by; raises UsageError where that is zero."""
+    """The law by which the value of a force is multiplied, at a time; raises UsageError where it is zero."""
     forces, number = problem.model.forces, problem.names.forces.index(name)
     law = int(forces.law[number, 0])
     if forces.kind[number] not in APPLIED or law == NONE:

@@ -7,7 +7,7 @@ from mbsim_cli.spec.analysis import LINEAR, WITH_ADJOINT, FrequencyResponse, lac
 from mbsim_cli.spec.expressions.evaluate import check_formula, width
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.expressions.number import TIME, VELOCITY, Expression, Number, coordinate_in, read_by, sensor_in
-from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, ExpressionError, names, parse
+from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, ExpressionError, calls_of_laws, names, parse
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
 from mbsim_cli.spec.objectives import MODAL, TRANSFERS, Check, Transfer
 from mbsim_cli.spec.reading.messages import Path
@@ -107,8 +107,8 @@ def _formula(
     try:
         check_formula(text, widths, vectors, laws if what == "sensor" else ())
     except ExpressionError as error:
-        of_laws = "laws are called where sensors are read; here objectives are combined"
-        hint = of_laws if any(error.message == f"unknown function {law!r}" for law in laws) else error.hint
+        misplaced = what == "objective" and not laws.isdisjoint(calls_of_laws(text).values())
+        hint = "laws are called where sensors are read; here objectives are combined" if misplaced else error.hint
         review.report(path, error.message, hint, error.offset)
 
 

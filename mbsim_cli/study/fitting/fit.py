@@ -63,14 +63,14 @@ class Fit:
     estimate: Estimate
     samples: Mapping[str, Mapping[str, Samples]]
     hold_out: Mapping[str, Mapping[str, Samples]]
-    doubts: Sequence[str]  # warnings of the runs with the estimates
+    warnings_of_runs: Sequence[str]  # with the estimates
     timing: Timing
 
     def __post_init__(self) -> None:
         found, self.names = self.estimate, self.variables.names
         self.values, self.errors, self.covariance = found.values, found.errors, found.covariance
         about = {"model": str(self.model.path), "fit": report_of(self), "timing": asdict(self.timing)}
-        self.report: dict[str, Any] = about | {"warnings": [*self.doubts, *warnings_of(self)]}
+        self.report: dict[str, Any] = about | {"warnings": [*self.warnings_of_runs, *warnings_of(self)]}
 
     @property
     def given(self) -> studies.Fit:
@@ -194,8 +194,8 @@ def fit(
                 samples.setdefault(run.measured.name, {})[column.name] = _sample(run, column, computed, float(sigma))
             hold_out = {run.measured.name: _held_out(run, found) for run in others}
             noise = [[s.sigma for s in columns.values()] for columns in samples.values()]
-            doubts = [run.doubts(found.values, sigmas) for run, sigmas in zip(runs, noise, strict=True)]
-    return Fit(model, name, variables, found, samples, hold_out, list(dict.fromkeys(chain(*doubts))), timing)
+            told = [run.warnings(found.values, sigmas) for run, sigmas in zip(runs, noise, strict=True)]
+    return Fit(model, name, variables, found, samples, hold_out, list(dict.fromkeys(chain(*told))), timing)
 
 
 @contextmanager

@@ -128,7 +128,7 @@ class Readings:
             return found
         return self._run(values)
 
-    def doubts(self, values: np.ndarray, sigmas: Sequence[float]) -> list[str]:
+    def warnings(self, values: np.ndarray, sigmas: Sequence[float]) -> list[str]:
         """Warnings of the run, whose errors a second one estimates; and of interpolation, by the columns' noise."""
         result, rho = self._recorded(values, second_run=True)
         found = list(result.warnings)
