@@ -77,6 +77,11 @@ class Coincidence(NamedTuple):
         return np.full(len(self.breakpoints), 0.0 if self.row is None else 1.0)
 
 
+def has_sides(problem: Problem) -> bool:
+    """Whether derivatives by any parameter of the file may be one-sided."""
+    return bool(_coincidences(problem, problem.theta, problem.theta_rho))
+
+
 def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
     """The pairs of sides at which derivatives are computed; empty if no parameter needs one-sided derivatives."""
     theta = problem.theta if theta is None else theta

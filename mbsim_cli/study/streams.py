@@ -349,14 +349,14 @@ class Stream:
         return np.abs(errors)
 
     def weights_of_integral(self, time: np.ndarray) -> np.ndarray:
-        """Weights (N,) of all stored time points in an integral; without those that have others inside their steps."""
-        to_end = self.to_end.integral
-        at_jumps = [tuple(map(self.weights_beside, each.sides())) for each in self._stored]
+        """Weights (N,) of all stored time points in an integral; those between steps have none beside others inside."""
+        to_end, stored = self.to_end.integral, () if self._inside else self._stored
+        at_jumps = [tuple(map(self.weights_beside, each.sides())) for each in stored]
         found = np.zeros(len(time), np.result_type(float, to_end, *(each for pair in at_jumps for each in pair)))
         if not self._inside:
             found += trapezoidal(intervals(time, self.course.jumps))
         found[-len(to_end) :] += to_end
-        for each, pair in zip(self._stored, at_jumps, strict=True):
+        for each, pair in zip(stored, at_jumps, strict=True):
             for side, weights in zip(beside(each.jump, time), pair, strict=True):
                 found[side] += weights
         return found

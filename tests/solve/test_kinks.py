@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from math import cos
 
 import numpy as np
@@ -246,6 +247,48 @@ def test_integrals_follow_times_at_which_forces_jump(method):
     found, size = evaluate(assembled.problem, assembled.objectives)["e"], (HEIGHT / MASS) ** 2
     assert found.value == pytest.approx(size * (9.0 * A + END - A), rel=1e-10)
     assert found.gradient[0] == pytest.approx(8.0 * size, rel=1e-9)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("integrator", ["dop853", "esdirk"])
+def test_integrals_follow_forces_that_jump_within_one_output_interval(integrator):
+    """Time points inside adaptive steps suffice: a is 2 ms before b, and output is every 5 ms. The slider swings."""
+    a, b, end, stiffness = A, A + 2e-3, 0.04, 400.0
+    falls = {"type": "spline", "between": "constant", "times": [0, "a", 2], "values": ["3*h", "h", "h"]}
+    rises = falls | {"times": [0, "b", 2], "values": [0, "h", "h"]}
+    forces = {name: {"type": "drive", "coordinate": "slope.displacement"} for name in "fg"}
+    forces["f"]["law"], forces["g"]["law"] = falls, rises
+    spring = {"type": "spring_damper", "coordinate": "slope.displacement", "natural_length": 0}
+    forces["k"] = spring | {"stiffness": stiffness}
+    extra = {"forces": forces, "objectives": {"e": {"integral": "acc**2"}, "m": {"maximum": "acc", "sharpness": 2}}}
+    slides = {"acc": ACCELERATES["acc"] | {"coordinate": "slope.displacement"}}
+    tight = {"tolerance": 1e-9, "absolute_tolerance": 1e-9}
+    by = {"step": 5e-3, "duration": end, "integrator": integrator, "extra": extra, "sensors": slides, **tight}
+
+    def integral_of(function, a, b):
+        """Of the acceleration, in which each jump of the force begins a cosine."""
+        (x, w), total, ends = np.polynomial.legendre.leggauss(20), 0.0, [0.0, a, b, end]
+        for k, (low, high) in enumerate(pairwise(ends)):
+            t = low + 0.5 * (high - low) * (1.0 + x)
+            jumps = zip((3.0, -2.0, 1.0), ends[: k + 1], strict=False)
+            acc = sum(size * HEIGHT / MASS * np.cos(np.sqrt(stiffness / MASS) * (t - start)) for size, start in jumps)
+            total += 0.5 * (high - low) * (w @ function(acc))
+        return total
+
+    exact = {
+        "e": lambda *at: integral_of(np.square, *at),
+        "m": lambda *at: np.log(integral_of(lambda acc: np.exp(2.0 * acc), *at) / end) / 2.0,
+    }
+    for method in ("ddm", "adjoint"):
+        sensitivity = {"method": method, "parameters": ["a", "b"]}
+        file = model(falls, drives=False, parameters={"a": a, "b": b}, sensitivity=sensitivity, **by)
+        assembled = build(file, Settings(), None)
+        found = evaluate(assembled.problem, assembled.objectives)
+        for name, value in exact.items():
+            assert found[name].value == pytest.approx(value(a, b), rel=1e-8)
+            by_times = np.imag([value(a + 1e-30j, b), value(a, b + 1e-30j)]) / 1e-30
+            np.testing.assert_allclose(found[name].gradient, by_times, rtol=1e-7)
+        assert not assembled.warnings
 
 
 def test_integrals_over_what_jumps_between_two_time_points_are_warned_of():

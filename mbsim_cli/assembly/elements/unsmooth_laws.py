@@ -25,6 +25,7 @@ from mbsim_cli.solve.breakpoints import (
     laws_of_forces,
     laws_of_time,
 )
+from mbsim_cli.solve.sides import has_sides
 from mbsim_cli.spec.model_file import ModelFile
 
 JUMP = 1e-6  # of a rate, over the rate, that counts as one
@@ -35,6 +36,7 @@ SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned o
 SMOOTHER = (
     "begin and end such a law with a rate of zero, as smooth_step does, or let it continue by `extrapolate: linear`"
 )
+CLOSE = 1e-6  # of an output interval: shortest time between changes over which time points inside steps are read
 SAMPLES = 101  # times at which the largest rate of a law is searched
 
 
@@ -107,9 +109,10 @@ def _jumping_forces(problem: Problem) -> Iterator[tuple[int, list[Breakpoint], f
 
 
 def splits_of(problem: Problem) -> tuple[Split, ...]:
-    """Times at which integrals are split: accelerations jump, and two time points lie on each side until other changes.
+    """Times at which integrals are split: accelerations jump, and time points lie on each side until other changes.
 
-    Where the rate of a driving law jumps, integrals have its impulse, which steps spread.
+    Two of them on each side, but for adaptive steps, which end at changes and have time points inside. Where the rate
+    of a driving law jumps, integrals have its impulse, which steps spread.
     """
     options, unmoved = problem.options, np.full(len(problem.theta), False)
     driving = _driving(problem)
@@ -119,18 +122,21 @@ def splits_of(problem: Problem) -> tuple[Split, ...]:
     of_all = [*driving.tolist(), *laws_of_forces(problem.model).tolist()]
     points = [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
     groups, near = groups_in_run(points, options.end), WHOLE * options.step
+    inside = bool(groups) and options.analysis == "forward_dynamics" and options.adaptive and not has_sides(problem)
     times = [-inf, *(group[0].time for group in groups), inf]
     found = []
     for k, group in enumerate(groups):
         jumps = [point for point in group if point in jumping]
         spans = (times[k] + near, times[k + 1] - near), (times[k + 1] + near, times[k + 2] - near)
-        if jumps and impulses.isdisjoint(group) and all(_has_two(span, options) for span in spans):
+        if jumps and impulses.isdisjoint(group) and all(_is_enough(span, options, inside) for span in spans):
             found.append(Split(jumps[0].numbers, *spans))
     return tuple(found)
 
 
-def _has_two(span: tuple[float, float], options: Options) -> bool:
-    """Whether two time points lie in a span of time."""
+def _is_enough(span: tuple[float, float], options: Options, inside: bool) -> bool:
+    """Whether two time points lie in a span of time, or those ``inside`` of a step."""
+    if inside:
+        return min(span[1], options.end) - max(span[0], 0.0) > CLOSE * options.step
     low, high = max(span[0], 0.0) / options.step, min(span[1] / options.step, options.end / options.step + WHOLE)
     return floor(high) > ceil(low)
 
