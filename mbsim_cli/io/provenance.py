@@ -50,7 +50,8 @@ def root_attributes(provenance: Provenance) -> dict[str, str]:
 def platform_facts() -> dict[str, str]:
     """Machine and library versions."""
     facts = {
-        "system": platform.platform(),
+        # its name, release and library of C; platform.platform() starts a process that asks for the processor, too
+        "system": "-".join(filter(None, (platform.system(), platform.release(), *platform.libc_ver()))),
         "machine": platform.machine(),
         "processors": str(os.cpu_count()),
         "python": platform.python_version(),
