@@ -333,16 +333,6 @@ class PlaneFace(Plane):
     type: Literal["plane"] = field("A plane.", "plane")
 
 
-class SphereFace(SphereShape):
-    """A sphere that is touched from outside."""
-
-    in_example = ("radius",)
-
-
-class CapsuleFace(CapsuleShape):
-    """A cylinder with round ends that is touched from outside."""
-
-
 class CylinderFace(Spec):
     """A cylinder without ends that is touched from outside."""
 
@@ -369,7 +359,7 @@ class Impact(Spec):
 
 
 Touching = SphereShape | PointsShape | BoxShape | RimShape | CylinderShape | CapsuleShape
-Touched = PlaneFace | SphereFace | CapsuleFace | CylinderFace | RoadFace
+Touched = PlaneFace | SphereShape | CapsuleShape | CylinderFace | RoadFace  # from outside
 _BALL = {"type": "sphere", "center": "ball.origin", "radius": 0.1}
 
 
@@ -453,7 +443,7 @@ class Contact(_Force):
         if self.against is not None:
             return self.against
         if self.points is not None and self.radii is not None:
-            return SphereFace.model_construct(type="sphere", center=self.points[0], radius=self.radii[0])
+            return SphereShape.model_construct(type="sphere", center=self.points[0], radius=self.radii[0])
         assert self.plane is not None  # one of the three is stated
         return PlaneFace.model_construct(type="plane", point=self.plane.point, normal=self.plane.normal)
 
