@@ -101,7 +101,7 @@ def objectives_of(
         if name in found:
             return found[name]
         spec = file[name]
-        arguments: dict[str, Any] = {"sensors": sensor_rows, "jumps": jumps if spec.is_sum else (), **ends}
+        arguments: dict[str, Any] = {"sensors": sensor_rows, "jumps": jumps, **ends}
         names, text = widths, model_file.integrand(spec.text)
         if spec.sharpness is not None:
             arguments["sharpness"] = numbers(spec.sharpness)

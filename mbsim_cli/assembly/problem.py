@@ -398,7 +398,8 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
                 by_all = system.theta.jacobian(every, {*laws.theta.tolist(), *laws.window.tolist()})
             stops = () if problem.options.integrated else event_times_of(problem, by_all)
             problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
-    if problem.summed and problem.options.analysis in ("forward_dynamics", "inverse_dynamics", "kinematics"):
+    along_time = problem.options.analysis in ("forward_dynamics", "inverse_dynamics", "kinematics")
+    if along_time and packing.model_file.objectives:
         problem = replace(problem, splits=splits_of(problem))
     system.stop()
     return problem

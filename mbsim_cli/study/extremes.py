@@ -6,17 +6,32 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.study.objectives import Final, among
-from mbsim_cli.study.quadrature import Course, Integrals, Side, continuation, weighed
+from mbsim_cli.study.quadrature import (
+    Beside,
+    Continuation,
+    Course,
+    Integrals,
+    Side,
+    beside,
+    continuation,
+    on_jumps,
+    piece,
+    weighed,
+)
 from mbsim_cli.study.streams import Stream, Uncertainty
 
 
 class Maximum(Final):
     """Largest value along time: that of the parabola through the largest time point and those beside it.
 
-    At the start and at the end it is that through three time points, if it is largest between the first or last two.
+    At the start, at the end and beside a jump it is that through three time points of one side, if it is largest
+    between the first or last two. The parabola through the three time points nearest to a jump also gives the value
+    there, before or behind it.
     There is no parabola where a signal stays at its largest value, as that of ``clip`` does: it would exceed the bound.
     Where the parabola is largest its rate vanishes, so that its gradient is that at a fixed time.
     """
+
+    per_side = 3
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)
@@ -30,8 +45,9 @@ class Maximum(Final):
         super().take(points, rows)
         time, rows = np.append(self._before[0], points.time), np.concatenate([self._before[1], rows], axis=1)
         looked_at = 2 if len(self._before[0]) == 3 else 0  # with two time points behind them, or at the start
-        largest = looked_at + int(np.argmax(rows[0, looked_at:].real))
-        value, again = rows[0, largest].real, len(self._time) > 0 and time[largest] == self._time[self._middle]
+        values = np.where(on_jumps(self.objective.jumps, time), -np.inf, rows[0].real)
+        largest = looked_at + int(np.argmax(values[looked_at:]))
+        value, again = values[largest], len(self._time) > 0 and time[largest] == self._time[self._middle]
         # the first of equal ones, whatever the blocks are; again: it may have time points behind it now
         if again or not len(self._time) or not (np.isnan(self._top) or value <= self._top):
             self._top = value
@@ -44,16 +60,22 @@ class Maximum(Final):
         return self._time[self._middle] == self.course.last[-1] and self._moment is None
 
     @property
+    def _piece(self) -> slice:
+        """The time points on the side of the largest one of all jumps."""
+        return piece(self.objective.jumps, self._time, self._time[self._middle])
+
+    @property
     def _three(self) -> slice:
         """The time points of the parabola."""
-        first = max(0, min(self._middle - 1, len(self._time) - 3))
-        return slice(first, first + 3)
+        near = self._piece
+        first = max(near.start, min(self._middle - 1, near.stop - 3))
+        return slice(first, min(first + 3, near.stop))
 
     @property
     def _moment(self) -> complex | None:
         """Where the parabola is largest, s; analytic in its values. None where that is not beside the largest value."""
         time, values = self._time[self._three], self._rows[0, self._three]
-        behind = self._rows[0, self._middle : self._middle + 3].real
+        behind = self._rows[0, self._middle : min(self._middle + 3, self._piece.stop)].real
         if len(time) < 3 or (len(behind) == 3 and (behind == self._top).all()):
             return None
         slopes = np.diff(values) / np.diff(time)
@@ -65,8 +87,20 @@ class Maximum(Final):
         return found if time[0] < found.real < last else None
 
     @property
-    def read(self):
-        """Weights of the time points that the value is read from, and their rows (1 + p, B)."""
+    def _at_jump(self) -> tuple[Beside, int] | None:
+        """The jump and its side where the signal is largest; None where it is largest elsewhere."""
+        found, (there, rows) = None, self._elsewhere
+        top = weighed(there.value, rows[0]).real
+        for each in self._stored:
+            for k, side in enumerate(each.sides() if each.is_enough else ()):
+                value = weighed(side.to_jump.value, side.rows[0]).real
+                if value > top:
+                    found, top = (each, k), value
+        return found
+
+    @property
+    def _elsewhere(self) -> tuple[Continuation, np.ndarray]:
+        """``read`` without jumps."""
         if self._at_end:
             return super().read
         if self._moment is None:
@@ -75,14 +109,26 @@ class Maximum(Final):
         return continuation(self._time[self._three], self._moment), self._rows[:, self._three]
 
     @property
+    def read(self):
+        """Weights of the time points that the value is read from, and their rows (1 + p, B)."""
+        if found := self._at_jump:
+            side = found[0].sides()[found[1]]
+            return side.to_jump, side.rows
+        return self._elsewhere
+
+    @property
     def gradient(self):
         there, rows = self.read
+        if found := self._at_jump:
+            return weighed(there.value, rows[1:]) + self._through(found[0].jump.time_rho, weighed(there.rate, rows[0]))
         return super().gradient if self._at_end else weighed(there.value, rows[1:])
 
     def weights(self, time):
+        found = self.read[0].value
+        if at_jump := self._at_jump:
+            return among(len(time), beside(at_jump[0].jump, time, self.per_side)[at_jump[1]], found)
         if self._at_end:
             return super().weights(time)
-        found = self.read[0].value
         first = int(np.searchsorted(time, self._time[self._middle if len(found) == 1 else self._three.start]))
         return among(len(time), slice(first, first + len(found)), found)
 
@@ -90,17 +136,21 @@ class Maximum(Final):
     def errors(self):
         """By the motion, and by the parabola: one time point more on either side changes that.
 
-        At the start and at the end it is compared with the time point there.
+        At the start, at the end and beside a jump it is compared with the time point there, at a jump with a line.
         """
-        if self._at_end:
-            return super().errors
         there, rows = self.read
         value, off = weighed(there.value, rows), np.zeros(1 + self.p)
-        if self._moment is not None:
+        if found := self._at_jump:
+            line = found[0].sides(1)[found[1]]
+            off = np.abs(weighed(line.to_jump.value, line.rows) - value)
+        elif self._at_end:
+            return super().errors
+        elif self._moment is not None:
+            near = self._piece
             others = [slice(self._middle - 2, self._middle + 2), slice(self._middle - 1, self._middle + 3)]
-            inside = 0 < self._middle < len(self._time) - 1
+            inside = near.start < self._middle < near.stop - 1
             for more in others if inside else [slice(self._middle, self._middle + 1)]:
-                if more.start >= 0 and more.stop <= len(self._time):
+                if more.start >= near.start and more.stop <= near.stop:
                     other = continuation(self._time[more], self._moment).value
                     off = np.maximum(off, np.abs(weighed(other, self._rows[:, more]) - value))
         return Uncertainty(self.by_motion + self.drift + off, self._sizes)

@@ -71,7 +71,10 @@ class Final(Stream):
 
 
 class At(Final):
-    """Value at the time ``objective.end``, of a cubic polynomial through the time points around it."""
+    """Value at the time ``objective.end``, of a cubic polynomial through the time points around it.
+
+    These lie on one side of each time at which signals jump, that behind it if it is the time itself.
+    """
 
     unknown = 0.0
 
@@ -86,7 +89,7 @@ class At(Final):
             return  # the time has passed
         time = np.append(self._time, points.time[known:])
         rows = np.concatenate([self._rows, rows[:, known:]], axis=1)
-        near = around(time, self.end.real)
+        near = around(time, self.end.real, self.objective.jumps)
         self._time, self._rows = time[near].copy(), rows[:, near].copy()
 
     @property
@@ -95,7 +98,7 @@ class At(Final):
         return continuation(self._time, self.end), self._rows
 
     def weights(self, time):
-        near = around(time, self.end.real)
+        near = around(time, self.end.real, self.objective.jumps)
         return among(len(time), near, continuation(time[near], self.end).value)
 
     @property

@@ -237,6 +237,25 @@ def beside(jump: Jump, time: np.ndarray, most: int = TIMES) -> tuple[slice, slic
     return slice(max(first, end - most), end), slice(begin, min(last, begin + most))
 
 
+def piece(jumps: Sequence[Jump], time: np.ndarray, moment: float) -> slice:
+    """The time points between the jumps beside a moment; behind a jump if it is the moment."""
+    first, last = 0, len(time)
+    for jump in jumps:
+        if moment < jump.before[1]:
+            last = min(last, int(np.searchsorted(time, jump.before[1], side="right")))
+        else:
+            first = max(first, int(np.searchsorted(time, jump.behind[0])))
+    return slice(first, last)
+
+
+def on_jumps(jumps: Sequence[Jump], time: np.ndarray) -> np.ndarray:
+    """Mask (B,) of the time points at which signals jump."""
+    found = np.zeros(len(time), bool)
+    for jump in jumps:
+        found |= (time > jump.before[1]) & (time < jump.behind[0])
+    return found
+
+
 class Beside:
     """A signal and its derivatives by p parameters at the time points beside a jump, ``most`` on each side."""
 
@@ -279,11 +298,14 @@ class Beside:
 BESIDE = 2  # time points on each side of a time, that a cubic polynomial passes through
 
 
-def around(time: np.ndarray, moment: float) -> slice:
-    """The time points beside a moment, up to four; the last ones where it lies ahead."""
+def around(time: np.ndarray, moment: float, jumps: Sequence[Jump] = ()) -> slice:
+    """The time points beside a moment, up to four, on its side of all jumps; the last ones where it lies ahead."""
+    near = piece(jumps, time, moment)
+    if near.start >= near.stop:  # behind a jump that lies ahead, or there is none between two jumps
+        near = slice(0, len(time))
     behind = int(np.searchsorted(time, moment, side="right"))
-    first = max(0, min(behind - BESIDE, len(time) - 2 * BESIDE))
-    return slice(first, first + 2 * BESIDE)
+    first = max(near.start, min(behind - BESIDE, near.stop - 2 * BESIDE))
+    return slice(first, min(first + 2 * BESIDE, near.stop))
 
 
 def weighed(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:

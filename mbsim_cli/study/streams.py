@@ -211,6 +211,7 @@ class Stream:
     """
 
     sums = False  # whether it is a sum over time: of time points inside steps, where a run has them
+    per_side = TIMES  # time points on each side of a jump through which the signal is extrapolated to it
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         self.objective, self.p = objective, p
@@ -219,7 +220,7 @@ class Stream:
         self._spread = Spread(p)
         self._scale = Scale(objective)
         self._inside = False  # whether a run has time points inside steps
-        self._stored = [Beside(jump, p) for jump in objective.jumps]
+        self._stored = [Beside(jump, p, self.per_side) for jump in objective.jumps]
         self._within = [Beside(jump, p, INSIDE) for jump in objective.jumps]  # of time points inside steps
         self.course.jumps = self.course.jumps or objective.jumps
 

@@ -68,3 +68,42 @@ def test_second_derivatives_of_the_apex():
     v, g = 3.0, 9.81
     by_v = model(ANALYSES[0]).hessian_vector(None, [1.0, 0.0, 0.0], "apex")
     np.testing.assert_allclose(by_v, [1 / g, -v / g**2, 0.0], rtol=1e-11, atol=1e-12)
+
+
+SWITCHED = """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {m: 2, k: 8, F: 3, T: 0.3137, x0: -0.1}
+bodies: {cart: {mass: m}}
+joints: {rail: {type: prismatic, bodies: [ground, cart], point: origin, axis: x, initial: {displacement: x0}}}
+laws: {on: {type: spline, between: constant, times: [0, T, 2], values: [0, F, 0]}}
+forces:
+  spring: {type: spring_damper, coordinate: rail.displacement, stiffness: k, natural_length: 0}
+  push: {type: drive, coordinate: rail.displacement, law: on}
+sensors: {a: {type: coordinate, coordinate: rail.displacement, derivative: 2}}
+objectives:
+  largest: {maximum: a}
+  before: {at: {time: 0.312, value: a}}
+  behind: {at: {time: 0.3145, value: a}}
+analysis: {formulation: recursive, integrator: dop853, step: 1e-2, duration: 0.6}
+"""
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+def test_beside_a_force_that_is_switched_on(method):
+    """x = x0 cos(w t) until T, then a = F/m cos(w (t - T)) - w^2 x0 cos(w t), which is largest at T."""
+    m, k, F, T, x0 = 2.0, 8.0, 3.0, 0.3137, -0.1
+
+    def expected(m, k, F, T, x0):
+        w = np.sqrt(k / m)
+        behind = F / m * np.cos(w * (0.3145 - T)) - w * w * x0 * np.cos(w * 0.3145)
+        largest = F / m - w * w * x0 * np.cos(w * T)
+        return {"largest": largest, "before": -w * w * x0 * np.cos(w * 0.312), "behind": behind}
+
+    found = mbsim.loads(SWITCHED).run(sensitivity=method).objectives
+    numbers = np.array([m, k, F, T, x0])
+    for name, value in expected(*numbers).items():
+        gradient = [expected(*(numbers + row))[name].imag / 1e-30 for row in 1e-30j * np.eye(5)]
+        assert found[name].value == pytest.approx(value, rel=1e-5)
+        np.testing.assert_allclose(found[name].gradient, gradient, rtol=2e-4, atol=2e-4)

@@ -1,4 +1,4 @@
-"""Integrals over signals that jump at times which parameters move: values and derivatives, by formulas."""
+"""Integrals, extremes and values of signals that jump at times which parameters move, by formulas."""
 
 from dataclasses import replace
 
@@ -99,6 +99,44 @@ def test_gradients_through_times_agree_by_all_methods(objectives, c, d):
         assert explicit_parameters(objective) == {0, 1}
         parts = by_few(objective, [1]).operands or [by_few(objective, [1])]
         assert [jump.time_rho for part in parts for jump in part.jumps] == [[0.0], [1.0]]
+
+
+def at_time(objective, end):
+    return replace(objective, kind="at", end=end, end_rho=[0.0, 0.0])
+
+
+@pytest.mark.parametrize(("c", "d"), [(0.777, 1.31), (0.8, 1.3), (0.775, 1.999 - 0.1), (0.06, 0.17)])
+@pytest.mark.parametrize("sizes", [(41,), (1,) * 41, (16, 1, 24), (17, 24), (1, 20, 20)])
+def test_extremes_and_values_at_times_are_those_of_one_side(objectives, c, d, sizes):
+    """A parabola, or a cubic polynomial, across a jump would have a part of it."""
+    largest, _ = found_of(with_jumps(replace(objectives[4], sharpness=None), c, d), c, d, sizes)
+    assert largest.value == pytest.approx(PIECES[1](c), rel=1e-12)
+    np.testing.assert_allclose(largest.gradient, [-2.0, 0.0], atol=1e-10)
+    for moment in (c - 1e-3, c, c + 1e-3, 0.5 * (c + d), d - 1e-3, d + 1e-3):
+        k = (c <= moment) + (d <= moment)
+        found, signal = found_of(with_jumps(at_time(objectives[0], moment), c, d), c, d, sizes)
+        assert found.value == pytest.approx(PIECES[k](moment), rel=1e-11)
+        assert found.weights(TIME) @ signal == pytest.approx(found.value, rel=1e-13)
+        assert found.errors.errors[0] < 1e-11 or c == 0.06  # there two time points give the line
+
+
+@pytest.mark.parametrize(("c", "d"), [(0.777, 1.31), (0.8, 1.3)])
+def test_gradients_of_extremes_beside_jumps(objectives, c, d):
+    """The signal is largest behind the first jump, its negative behind the second."""
+    top = replace(objectives[4], sharpness=None)
+    for lines in (PIECES, [-line for line in PIECES]):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(globals(), "PIECES", lines)
+            adding, signal = found_of(with_jumps(top, c, d), c, d)
+            ends = [(0, 0.0, -1), (0, c, 0), (1, c, 0), (1, d, 1), (2, d, 1), (2, 2.0, -1)]
+            piece, time, moved = max(ends, key=lambda end: PIECES[end[0]](end[1]))
+            assert adding.value == pytest.approx(PIECES[piece](time), rel=1e-12)
+            slopes = [PIECES[piece].deriv()(time) * (k == moved) for k in range(2)]
+            np.testing.assert_allclose(adding.gradient, slopes, atol=1e-10)
+            assert adding.weights(TIME) @ signal == pytest.approx(adding.value, rel=1e-13)
+            assert adding.errors.errors[0] < 1e-11
+            moving, _ = found_of(stepped(with_jumps(top, c, d), max(moved, 0), 1e-30j), c, d)
+            assert np.imag(moving.value) / 1e-30 == pytest.approx(slopes[max(moved, 0)], abs=1e-10)
 
 
 def test_weights_of_adjoints_are_derivatives_by_the_signal(objectives):
