@@ -358,3 +358,52 @@ def test_runs_that_are_too_coarse_for_the_readings_are_told(tmp_path, analysis, 
     found = mbsim.load(write(tmp_path, "\n".join(lines))).fit()
     said = [warning for warning in found.warnings if "try a" in warning]
     assert any(sentence in warning for warning in said) if sentence else not said
+
+
+SWITCHED = """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {F: 2, T: 0.3}
+bodies: {cart: {mass: 1}}
+joints: {rail: {type: prismatic, bodies: [ground, cart], point: origin, axis: x}}
+laws: {on: {type: spline, between: constant, times: [0, T, 2], values: [0, F, 0]}}
+forces: {push: {type: drive, coordinate: rail.displacement, law: on}}
+sensors:
+  x: {type: coordinate, coordinate: rail.displacement}
+  a: {type: coordinate, coordinate: rail.displacement, derivative: 2}
+objectives: {soft: {maximum: a, sharpness: 0.1}}
+analysis: {formulation: recursive, integrator: dop853, step: 0.05, duration: 1}
+measurements: {lab: {file: lab.csv, columns: {x: {sensor: x, sigma: 1e-3}, a: {sensor: a, sigma: 0.1}}}}
+fit: {all: {measurements: [lab], parameters: {F: {from: 1, to: 5}, T: {from: 0.1, to: 0.6}}}}
+"""
+
+
+def test_a_start_where_a_force_jumps_at_a_reading(tmp_path):
+    """There the acceleration has no derivative by the time of the jump; other readings have. F is 3, T is 0.37."""
+    time, F, T = np.arange(0.0, 1.001, 0.05), 3.0, 0.37
+    rows = np.column_stack([time, 0.5 * F * np.maximum(time - T, 0.0) ** 2, F * (time > T)])
+    np.savetxt(tmp_path / "lab.csv", rows, delimiter=",", header="time,x,a", comments="")
+    (tmp_path / "model.yaml").write_text(SWITCHED)
+    found = mbsim.load(tmp_path / "model.yaml").fit()
+    np.testing.assert_allclose(found.values, [F, T], rtol=1e-8)
+    assert not found.warnings  # none of the objective, which has no part in it
+
+
+def test_reactions_that_are_not_determined_are_refused(tmp_path):
+    """Two hinges on one axis share the force along it in any way."""
+    (tmp_path / "lab.csv").write_text("time,r\n0,1\n0.05,1\n")
+    (tmp_path / "model.yaml").write_text("""
+mbsim: 1
+parameters: {m: {value: 1, bounds: [0.5, 3]}}
+points: {P: {ground: [0, 0, 0], b: [0, 0, 0]}, Q: {ground: [1, 0, 0], b: [1, 0, 0]}}
+bodies: {b: {mass: m, inertia: {xx: 0.1, yy: 0.1, zz: 0.1}}}
+joints:
+  P: {type: revolute, bodies: [ground, b], point: P, axis: x}
+  Q: {type: revolute, bodies: [ground, b], point: Q, axis: x}
+sensors: {R: {type: reaction, joint: P}}
+measurements: {lab: {file: lab.csv, columns: {r: {sensor: R.force.x, sigma: 1}}}}
+fit: {all: {measurements: [lab], parameters: [m]}}
+analysis: {step: 0.01, duration: 0.1}
+""")
+    with pytest.raises(mbsim.ModelError, match=r"r\.sensor: 'R\.force\.x' has no value at 0 s, as reactions that"):
+        mbsim.load(tmp_path / "model.yaml").fit()

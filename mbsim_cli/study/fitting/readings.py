@@ -131,7 +131,8 @@ class Readings:
     def warnings(self, values: np.ndarray, sigmas: Sequence[float]) -> list[str]:
         """Warnings of the run, whose errors a second one estimates; and of interpolation, by the columns' noise."""
         result, rho = self._recorded(values, second_run=True)
-        found = list(result.warnings)
+        of_objectives = "objective ", "d "  # and their gradients, which no fit reads
+        found = [warning for warning in result.warnings if not warning.startswith(of_objectives)]
         for column, sigma in zip(self.columns, sigmas, strict=True):
             history = [self._history(result, column)]
             scale, _, times = self._placed(result, column, rho)
@@ -220,12 +221,17 @@ class Readings:
         given, expressions = column.given, self.file.expressions
         scale, offset, times = self._placed(result, column, rho)
         shown = self._history(result, column, times)
+        if (unknown := np.isnan(shown)).any():
+            message = f"{given.sensor!r} has no value at {times[unknown][0]:g} s, as reactions that are not determined"
+            raise self._wrong(column, message, "leave this column out", "sensor")
         jacobian = np.zeros((len(times), len(self._names)))
         if self._own:
             try:
-                jacobian[:, self._own] = scale * result.sensitivity(given.sensor, times=times)
+                slopes = result.sensitivity(given.sensor, times=times)
             except UsageError as error:
                 raise self._wrong(column, one_line(error), key="sensor") from None
+            # what jumps at the time of a reading has no derivative by what moves the jump: others decide
+            jacobian[:, self._own] = scale * np.where(np.isnan(slopes), 0.0, slopes)
         for number, factor in (
             (given.scale, lambda: shown),
             (given.offset, lambda: np.ones(len(times))),
