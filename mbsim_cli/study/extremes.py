@@ -238,14 +238,9 @@ class SmoothMaximum(Stream):
         return np.ones(1) if self.still else np.exp(self._sharpness * value - self._top)
 
     @property
-    def _last_weights(self):
-        """exp(s f) of the last time points, as the sums hold it."""
-        return np.exp(self._sharpness * self._tail[0] - self._top)
-
-    @property
     def _total(self):
-        at_jumps = self.at_jumps(self._summands)[0][0]
-        return self._integrals.sums[0, 0] + weighed(self.to_end.integral, self._last_weights) + at_jumps
+        to_end = weighed(self.to_end.integral, self._summands(self._tail)[0])
+        return self._integrals.sums[0, 0] + to_end + self.at_jumps(self._summands)[0][0]
 
     def _summands(self, rows: np.ndarray) -> np.ndarray:
         """exp(s f), that times the derivatives, and times f (2 + p, k) from rows (1 + p, k)."""
@@ -298,15 +293,14 @@ class SmoothMaximum(Stream):
 
     @property
     def gradient(self):
-        to_end, value, derivative = self.to_end, self._tail[0], self._tail[1:]
         if self.still:
-            return derivative[:, -1]
-        sharpness, weight, total = self._sharpness, self._last_weights, self._total
-        (_, *slopes, of_value), by_times = self.at_jumps(self._summands)
-        slope = self._integrals.sums[0, 1:] + weighed(to_end.integral, weight * derivative) + slopes
-        moment = self._moment + weighed(to_end.integral, weight * value) + of_value
+            return self._tail[1:, -1]
+        sharpness, last, total = self._sharpness, self._summands(self._tail), self._total
+        to_end, (at_jumps, by_times) = weighed(self.to_end.integral, last), self.at_jumps(self._summands)
+        slope = self._integrals.sums[0, 1:] + to_end[1:-1] + at_jumps[1:-1]
+        moment = self._moment + to_end[-1] + at_jumps[-1]
         by_sharpness = (moment / total - self.value) / sharpness
-        by_end = (weighed(to_end.value, weight) / total - 1.0 / (self.end - self.course.start)) / sharpness
+        by_end = (weighed(self.to_end.value, last[0]) / total - 1.0 / (self.end - self.course.start)) / sharpness
         explicit = by_sharpness * np.asarray(self.objective.sharpness_rho)[: self.p]
         return slope / total + by_times / (sharpness * total) + explicit + self.by_end(by_end)
 
