@@ -98,13 +98,11 @@ def parameter_values(model_file: ModelFile, names: Sequence[str]) -> list[Parame
 
 
 class Packed:
-    """All tables of a model, filled in the order in which they need each other.
+    """All tables of a model, filled in the order in which they need each other."""
 
-    ``inverse`` holds the options of inverse dynamics; None of another analysis.
-    """
-
-    def __init__(self, system: System, inverse: Options | None = None):
+    def __init__(self, system: System, options: Options):
         self.system, file = system, system.model_file
+        forward, inverse = file.analysis.type == "forward_dynamics", options.analysis == "inverse_dynamics"
         _check_joints(system)
         tree = tree_table(system)
         self.pairs = PairTable(system.topology.parent, system.first_column)
@@ -119,12 +117,12 @@ class Packed:
                 self.constraints.add_declared(name, constraint)
         self.motion = None
         closed = bool(system.topology.loops or file.constraints)
-        if inverse is not None:
+        if inverse:
             from mbsim_cli.assembly.elements.motion import MotionTable
 
             self.motion = MotionTable(system, self.laws)
             if closed:
-                self.motion.add_constraints(self.constraints, inverse.duration)
+                self.motion.add_constraints(self.constraints, options.duration)
         system.stop()
         self.identities = self.constraints.keep(wanted_rows(self))
         self.forces = ForceTable(system, self.measures, self.laws)
@@ -132,7 +130,8 @@ class Packed:
             self.forces.add(name, force)
         self.initial_measures = initial_measures(system, self.measures)
         self.sensors = SensorTable(system, self.measures, self.forces, self.constraints)
-        self.signals = SignalTable(system, self.measures, self.laws, self.sensors)
+        switching = forward and options.integrated  # ALI3-P would halve derivatives: see ``check_jumping_forces``
+        self.signals = SignalTable(system, self.measures, self.laws, self.sensors, switching=switching)
         for moving in self.forces.moving:
             self.signals.add(moving)
         for name, sensor in file.sensors.items():
@@ -142,19 +141,18 @@ class Packed:
                 self.sensors.add(name, sensor)
         for called in file.calls.values():
             self.sensors.add_call(called)
-        if inverse is None:
+        if not inverse:
             self.sensors.add_contacts()
             self.sensors.add_gaps(self.laws.table())
         places = [self._place(moving) for moving in self.forces.moving]
-        forward = file.analysis.type == "forward_dynamics"
         self.branchings = self.signals.add_branchings(places) if forward else ()
         reactions = ReactionTable(system, self.pairs, self.constraints, self.identities)
         self.sensors.add_reactions(reactions)
         self.sensors.add_torques()
         self.sensors.add_expressions()
         self.prescribed = self.drives = None
-        if self.motion is not None and inverse is not None:
-            self.prescribed = self.motion.prescribed(inverse.duration, tuple(self.sensors.torque_rows))
+        if self.motion is not None:
+            self.prescribed = self.motion.prescribed(options.duration, tuple(self.sensors.torque_rows))
             self.drives = self.motion.drives(self.constraints) if closed else None
         system.stop()
         self.model = freeze(
@@ -391,7 +389,7 @@ def pack(model_file: ModelFile, choices: Mapping[str, Any], released: Collection
         check_natural(system)
     check_flexible(system)
     system.tables = Tables(model_file, choices["read_table"], system.issue)
-    packed = Packed(system, options if inverse else None)
+    packed = Packed(system, options)
     return Packing(model_file, choices, options, system, packed, frozenset(numbers.read))
 
 

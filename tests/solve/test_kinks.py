@@ -235,18 +235,30 @@ def test_roads_do_not_move_with_times_of_motions(how):
             assert found[k] == pytest.approx((late - early) / 2e-5, rel=1e-5), (name, k)
 
 
+FALLS = {"type": "spline", "between": "constant", "times": [0, "a", 2], "values": ["3*h", "h", "h"]}
+
+
 @pytest.mark.interpreted
 @pytest.mark.parametrize("method", ["ddm", "adjoint"])
-def test_integrals_follow_times_at_which_forces_jump(method):
-    """The squared acceleration of the slider under a force that falls to a third."""
-    law = {"type": "spline", "between": "constant", "times": [0, "a", 2], "values": ["3*h", "h", "h"]}
-    extra = {"objectives": {"e": {"integral": "acc**2"}}}
+@pytest.mark.parametrize(
+    "value", [None, "h/2*((t < a) + (a >= t) + if(b + a - b > t, 2, 0) + if(t >= a, 2, 2*(t < b)))"]
+)
+def test_integrals_follow_times_at_which_forces_jump(method, value):
+    """The squared acceleration of the slider under a force that falls to a third, by a law or an expression."""
+    force = {"type": "drive", "coordinate": "slope.displacement"} | ({"value": value} if value else {"law": FALLS})
+    extra = {"forces": {"f": force}, "objectives": {"e": {"integral": "acc**2"}, "s": {"final": "s"}}}
     slides = {"acc": ACCELERATES["acc"] | {"coordinate": "slope.displacement"}}
-    by = {"sensitivity": {"method": method, "parameters": ["a"]}}
-    assembled = build(model(law, drives=False, extra=extra, sensors=slides, **by), Settings(), None)
-    found, size = evaluate(assembled.problem, assembled.objectives)["e"], (HEIGHT / MASS) ** 2
-    assert found.value == pytest.approx(size * (9.0 * A + END - A), rel=1e-10)
-    assert found.gradient[0] == pytest.approx(8.0 * size, rel=1e-9)
+    by = {"sensitivity": {"method": method, "parameters": "all"}, "step": 5e-3}
+    assembled = build(model(FALLS, drives=False, extra=extra, sensors=slides, **by), Settings(), None)
+    found, size = evaluate(assembled.problem, assembled.objectives), (HEIGHT / MASS) ** 2
+    assert found["e"].value == pytest.approx(size * (9.0 * A + END - A), rel=1e-10)
+    by_times = [8.0 * size, 0.0, 2.0 * found["e"].value / HEIGHT]
+    np.testing.assert_allclose(found["e"].gradient, by_times, rtol=1e-9, atol=1e-11)
+    way = HEIGHT / MASS * (A**2 + 2.0 * A * (END - A) + END**2 / 2.0)
+    assert found["s"].value == pytest.approx(way, rel=1e-10)
+    by_way = [2.0 * HEIGHT / MASS * (END - A), 0.0, way / HEIGHT]
+    np.testing.assert_allclose(found["s"].gradient, by_way, rtol=1e-9, atol=1e-14)
+    assert not assembled.warnings and not assembled.problem.branchings
 
 
 @pytest.mark.interpreted
@@ -254,10 +266,9 @@ def test_integrals_follow_times_at_which_forces_jump(method):
 def test_integrals_follow_forces_that_jump_within_one_output_interval(integrator):
     """Time points inside adaptive steps suffice: a is 2 ms before b, and output is every 5 ms. The slider swings."""
     a, b, end, stiffness = A, A + 2e-3, 0.04, 400.0
-    falls = {"type": "spline", "between": "constant", "times": [0, "a", 2], "values": ["3*h", "h", "h"]}
-    rises = falls | {"times": [0, "b", 2], "values": [0, "h", "h"]}
+    rises = FALLS | {"times": [0, "b", 2], "values": [0, "h", "h"]}
     forces = {name: {"type": "drive", "coordinate": "slope.displacement"} for name in "fg"}
-    forces["f"]["law"], forces["g"]["law"] = falls, rises
+    forces["f"]["law"], forces["g"]["law"] = FALLS, rises
     spring = {"type": "spring_damper", "coordinate": "slope.displacement", "natural_length": 0}
     forces["k"] = spring | {"stiffness": stiffness}
     extra = {"forces": forces, "objectives": {"e": {"integral": "acc**2"}, "m": {"maximum": "acc", "sharpness": 2}}}
@@ -281,7 +292,7 @@ def test_integrals_follow_forces_that_jump_within_one_output_interval(integrator
     }
     for method in ("ddm", "adjoint"):
         sensitivity = {"method": method, "parameters": ["a", "b"]}
-        file = model(falls, drives=False, parameters={"a": a, "b": b}, sensitivity=sensitivity, **by)
+        file = model(FALLS, drives=False, parameters={"a": a, "b": b}, sensitivity=sensitivity, **by)
         assembled = build(file, Settings(), None)
         found = evaluate(assembled.problem, assembled.objectives)
         for name, value in exact.items():
@@ -333,8 +344,7 @@ def test_second_derivatives_by_instants_at_which_laws_change(tmp_path):
     blend_model = mbsim.load(tmp_path / "blend.yaml")
     exact = [-cos(SLOPE) * x for x in (A - END, END - B, 0.0)]  # of the derivative by h
     assert np.allclose(blend_model.hessian_vector(given, h, "s"), exact, atol=1e-8)
-    falls = {"type": "spline", "between": "constant", "times": [0, "a", 2], "values": ["3*h", "h", "h"]}
-    for law, drives in ((BLEND, True), (falls, False)):
+    for law, drives in ((BLEND, True), (FALLS, False)):
         jumping = mbsim.loads(json.dumps(data_of(law, drives=drives, **by)))
         with pytest.raises(mbsim.UsageError, match=r"second derivatives by the time 0.031 s, at which accelerations"):
             jumping.hessian(given, "s")

@@ -4,18 +4,19 @@
 the measure that the force acts along.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mbsim_cli.assembly.elements.forces import Moving
-from mbsim_cli.assembly.elements.laws import LawTable
+from mbsim_cli.assembly.elements.laws import EVERYWHERE, LawTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.sensors import Entry, SensorTable
-from mbsim_cli.assembly.parameters.numbers import table
+from mbsim_cli.assembly.parameters.numbers import Scalar, table
 from mbsim_cli.assembly.tree.system import System
-from mbsim_cli.model.codes import JUMPING, SENSOR_WIDTH, Operation, Sensor
+from mbsim_cli.model.codes import JUMPING, SENSOR_WIDTH, Law, Operation, Sensor
 from mbsim_cli.model.layout import NONE, LoadedSignals, NoSignals, Signals
 from mbsim_cli.model.problem import Branching
 from mbsim_cli.spec.expressions.number import (
@@ -29,7 +30,7 @@ from mbsim_cli.spec.expressions.number import (
     sensor_in,
     written_out,
 )
-from mbsim_cli.spec.expressions.program import Step, steps_of
+from mbsim_cli.spec.expressions.program import Program, Step, law, steps_of
 from mbsim_cli.spec.expressions.syntax import parse
 
 OWN = 3  # places of g, g' and t
@@ -63,10 +64,13 @@ WATCHED = (*JUMPING, Operation.ATAN2)  # operations whose jumps a run warns of
 
 
 class SignalTable:
-    """Collects expressions and the sensors that they read."""
+    """Collects expressions and the sensors that they read; ``switching`` as of ``_switched``."""
 
-    def __init__(self, system: System, measures: MeasureTable, laws: LawTable, sensors: SensorTable):
+    def __init__(
+        self, system: System, measures: MeasureTable, laws: LawTable, sensors: SensorTable, *, switching: bool
+    ):
         self._system, self._measures, self._laws, self._sensors = system, measures, laws, sensors
+        self._switching = switching
         self.automatic: list[tuple[int, int]] = []  # as those of ``ForceTable``
         self._tapes: list[_Tape] = []
         self._of_force: list[tuple[int, int]] = []
@@ -99,20 +103,57 @@ class SignalTable:
         behind = OWN + len(tape.inputs)
         places |= {name: behind + k for k, name in enumerate(numbers)}
         tree = parse(text, vectors=True, motion=True)
-        laws = {law: self._laws.number(law, law, of_time=False) for law in reading.laws}
+        laws = {name: self._laws.number(name, name, of_time=False) for name in reading.laws}
         first, shifted = behind + len(numbers), list[Step]()
         if TIME in found:  # times of steps may depend on numbers, and so does t: see ``solve.breakpoints.law_rates``
             shifted, places[TIME] = steps_of(_SHIFTED, {TIME: _OWN[TIME], LATE: places[LATE]}, first, {})
         steps, result = steps_of(tree, places, first + len(shifted), parts)
+        given = [Number(0.0) if name in (NATURAL, LATE) or name in self._nothing else Number(name) for name in numbers]
+        if TIME in found and self._switching:
+            fixed = {behind + k: given[k] for k, name in enumerate(numbers) if name not in (NATURAL, LATE)}
+            steps = self._switched(steps, places[TIME], fixed, moving.path, laws)
         tape.write([*shifted, *steps], result, first, laws)
         tape.numbers = behind
-        given = [Number(0.0) if name in (NATURAL, LATE) or name in self._nothing else Number(name) for name in numbers]
         value = self._system.geometry.numbers
         tape.theta = self._system.theta.add(lambda: (*value.vector(given), *tape.constants))
         if NATURAL in numbers:
             self.automatic.append((tape.theta + numbers.index(NATURAL), moving.measure))
         self._tapes.append(tape)
         self._of_force.append((moving.force, moving.component))
+
+    def _switched(
+        self, steps: list[Step], time: int, fixed: Mapping[int, Number], path: str, laws: dict[str, int]
+    ) -> list[Step]:
+        """The steps behind the place ``time`` of t, with laws of time for comparisons of t with what is fixed.
+
+        These are 1 or 0, and have a breakpoint at which steps of integrators end. ``fixed`` are numbers of the file by
+        their places; laws are added to the table and to ``laws``.
+        """
+        known, found = set(fixed), list[Step]()
+        for place, (operation, operands) in enumerate(steps, time + 1):
+            others = [operand for operand in operands if operand != time]
+            if operation.name in ("less", "less_equal") and len(others) == 1 and others[0] in known:
+                limit = partial(self._fixed_value, Program(time + 1, steps, others[0]), time + 1, fixed)
+                window: Callable[[], tuple[Scalar, Scalar]] = (
+                    partial(_before, limit) if operands[0] == time else partial(_behind, limit)
+                )
+                name = f"{path} {place}"
+                laws[name] = self._laws.add(path, [Term(Law.CONSTANT, 1, lambda: (1.0,), window)])
+                found.append((law(name), (time,)))
+                continue
+            if known.issuperset(operands) and not operation.name.startswith("law:"):
+                known.add(place)
+            found.append((operation, operands))
+        return found
+
+    def _fixed_value(self, program: Program, inputs: int, fixed: Mapping[int, Number]) -> Scalar:
+        """Value of a program of so many inputs that reads ``fixed`` ones alone, by their places."""
+        given: list[Scalar] = [0.0] * inputs
+        for place, number in fixed.items():
+            if program.reads(place):
+                given[place] = self._system.geometry.numbers(number)
+        found: Scalar = program.value(given)[()]
+        return found
 
     def add_branchings(self, places: Sequence[str]) -> tuple[Branching, ...]:
         """Record the inputs of expressions that may jump; ``places`` are those of all expressions in the file."""
@@ -210,6 +251,16 @@ class SignalTable:
             self._entries.append(entry)
             self._rows.append(self._rows[-1] + SENSOR_WIDTH[entry.kind])
         return self._known[key]
+
+
+def _before(limit: Callable[[], Scalar]) -> tuple[Scalar, Scalar]:
+    """The window of all times before a limit."""
+    return -EVERYWHERE, limit()
+
+
+def _behind(limit: Callable[[], Scalar]) -> tuple[Scalar, Scalar]:
+    """The window of all times from a limit on."""
+    return limit(), EVERYWHERE
 
 
 class _Tape:
