@@ -1,7 +1,7 @@
 """Exceptions that end a command, each with its exit code; issues of an invalid model; how sentences name options."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import inf
@@ -147,6 +147,11 @@ def counted(number: int, noun: str) -> str:
     ends = {"y": "ies", "is": "es"}  # of nouns in the singular and in the plural
     plural = next((noun.removesuffix(one) + many for one, many in ends.items() if noun.endswith(one)), f"{noun}s")
     return f"{number} {noun if number == 1 else plural}"
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are, as in "a, b and 3 more"."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def with_digits(number: float, digits: int) -> str:

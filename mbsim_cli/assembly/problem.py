@@ -48,7 +48,7 @@ from mbsim_cli.assembly.tree.elastic import Source
 from mbsim_cli.assembly.tree.joints import is_guess, kind_of, position_at, stated_position
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import Topology
-from mbsim_cli.errors import ModelError, beyond_numbers
+from mbsim_cli.errors import ModelError, beyond_numbers, some_of
 from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Names
 from mbsim_cli.model.problem import Problem
@@ -197,8 +197,7 @@ def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
 
 def _changes_in_words(changes: list[_Change]) -> str:
     shown = [f"{change.name} from {change.shown(change.stated)} to {change.shown(change.found)}" for change in changes]
-    more = f" and {len(changes) - MOST_SHOWN} more" if len(changes) > MOST_SHOWN else ""
-    return ", ".join(shown[:MOST_SHOWN]) + more
+    return some_of(shown, MOST_SHOWN)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.errors import some_of
 from mbsim_cli.kernels.algebra.linear_solve import REFINEMENTS, REGULARISATION
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.layout import Names
@@ -159,10 +160,9 @@ def contradiction(at: Evaluable, names: Names, units: np.ndarray, least: float, 
         return None
     worst = int(np.argmax(gaps))
     rows = [r for r in np.argsort(-gaps, kind="stable") if gaps[r] > INVOLVED * gaps[worst]]
-    shown = ", ".join(f"'{names.constraints[r]}'" for r in sorted(rows[:SHOWN]))
-    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+    shown = some_of([f"'{names.constraints[r]}'" for r in [*sorted(rows[:SHOWN]), *rows[SHOWN:]]], SHOWN)
     return (
-        f"constraints contradict each other at t = {time:.6g} s: no position near by meets {shown}{more} together, and "
+        f"constraints contradict each other at t = {time:.6g} s: no position near by meets {shown} together, and "
         f"'{names.constraints[worst]}' stays open by {left[worst]:.2g}; leave out one of them, or let laws agree"
     )
 

@@ -77,7 +77,8 @@ class Tape:
         Raises UsageError where there is memory for neither.
         """
         self._run = run
-        of_row, of_checkpoint = bytes_of(self._parts[0].record), run.checkpoint().bytes
+        of_row = sum(array[:1].nbytes for array in arrays_of(self._parts[0].record))
+        of_checkpoint = run.checkpoint().bytes
         self.spacing = _spacing(steps, at_once, of_row, of_checkpoint, self._memory)
         if not self.fixed_steps:  # as many steps as time points are a guess
             return
@@ -161,11 +162,6 @@ def _checkpoints(steps: int, at_once: int, spacing: int) -> int:
     """Number of checkpoints in blocks of steps that are made together."""
     blocks, rest = divmod(steps, at_once)
     return blocks * -(-at_once // spacing) + -(-rest // spacing)
-
-
-def bytes_of(record: Any) -> int:
-    """Size of one row of a record."""
-    return sum(array[:1].nbytes for array in arrays_of(record))
 
 
 def size_of(record: Any) -> int:

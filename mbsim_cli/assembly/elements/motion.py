@@ -10,6 +10,7 @@ from mbsim_cli.assembly.elements.measures import ConstraintTable
 from mbsim_cli.assembly.parameters.numbers import Scalar
 from mbsim_cli.assembly.parameters.tables import Tables
 from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.errors import some_of
 from mbsim_cli.model.codes import EULER_PARAMETERS
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Drives, Prescribed
@@ -232,7 +233,7 @@ class MotionTable:
             if (
                 not self._loops
                 and i not in from_table
-                and (law[i] == NONE or (name not in self._spec.laws and _is_euler(column)))
+                and (law[i] == NONE or (name not in self._spec.laws and column.kind in EULER_PARAMETERS))
             ):
                 self._missing(name, column)
         if (given := self._spec.table) is not None:
@@ -282,7 +283,7 @@ class MotionTable:
             self._system.issue(
                 f"{PATH}.table", f"nothing gives the motion of {name!r}: the table has no such column", hint
             )
-        elif _is_euler(column):
+        elif column.kind in EULER_PARAMETERS:
             hint = "laws or table give all four, of unit length together"
             self._system.issue(PATH, f"nothing gives the motion of the Euler parameter {name!r}", hint)
         elif self._spec.table is None:
@@ -340,8 +341,7 @@ class MotionTable:
 
     def _warn_of(self, names: list[str], what: str) -> None:
         """A warning that begins with the first of some columns."""
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        self._system.warnings.append(f"rows of {names[0]}{more} in {self._table.file} {what}")
+        self._system.warnings.append(f"rows of {some_of(names, 1)} in {self._table.file} {what}")
 
     def _factors(self, names: list[str]) -> np.ndarray:
         """Indices in theta of the factors on coordinates of the table."""
@@ -349,7 +349,3 @@ class MotionTable:
         given = [self._table.scale.get(name) for name in names]
         first = self._system.theta.add(lambda: [1.0 if factor is None else numbers(factor) for factor in given])
         return first + np.arange(len(names))
-
-
-def _is_euler(column: Any) -> bool:
-    return column.kind in EULER_PARAMETERS

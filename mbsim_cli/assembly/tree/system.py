@@ -74,7 +74,7 @@ class System:
         for deforming in elastic:
             self.columns += [(deforming.name, TreeColumn(name, Column.ELASTIC, 1)) for name in deforming.coordinates]
             self.first_elastic.append(len(self.columns))
-        self.coordinates = [(owner, column) for owner, column in self.columns if not self._is_node(owner)]
+        self.coordinates = [self.columns[i] for i in self.coordinate_columns()]
         self._body_of = {joint: body for body, joint in enumerate(topology.joints)}
         self._number = {(joint, column.coordinate): i for i, (joint, column) in enumerate(self.columns)}
 
@@ -153,10 +153,7 @@ class System:
 
     def coordinate_columns(self) -> list[int]:
         """Column of every coordinate: all but those of nodes."""
-        return [i for i, (owner, _) in enumerate(self.columns) if not self._is_node(owner)]
-
-    def _is_node(self, owner: str) -> bool:
-        return isinstance(self.joints.get(owner), NodeJoint)
+        return [i for i, (owner, _) in enumerate(self.columns) if not isinstance(self.joints.get(owner), NodeJoint)]
 
     def node_joints(self) -> list[tuple[str, NodeJoint]]:
         """Joints between bodies that deform and places on them, by their names."""
@@ -277,16 +274,13 @@ class _Unfolding:
         for path, kind, text, _, _ in references(spec):
             inner = ".".join([place, *(key for key in path if isinstance(key, str))])
             if kind == "point":
-                changed[path] = self._reference(inner, text)
+                body, point = split(text)
+                changed[path] = ".".join(self._point(inner, body, point, "")) if body in self._elastic else text
             elif kind == "vector":
                 changed[path] = self._vector(inner, text)
             elif kind in ("frame", "reacting body"):
                 changed[path] = self._body(inner, text, spec.type)
         return with_entries(spec, (), changed)
-
-    def _reference(self, place: str, text: str) -> str:
-        body, point = split(text)
-        return ".".join(self._point(place, body, point, "")) if body in self._elastic else text
 
     def _vector(self, place: str, text: str) -> str:
         body, vector = split(text)

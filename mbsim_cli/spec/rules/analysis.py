@@ -146,11 +146,15 @@ def _sampling(review: Review, analysis: InverseDynamics | Kinematics) -> None:
     sampling, duration = review.value(analysis.sampling), review.value(analysis.duration)
     if sampling is None or duration is None or sampling <= 0 or duration <= 0:
         return
-    if duration < sampling * (1 - 1e-9):
-        message = f"the sampling time {sampling:g} s is longer than the duration {duration:g} s"
-        review.report(("analysis", "sampling"), message)
-    elif duration / sampling > MOST_STEPS:
-        review.report(("analysis", "sampling"), f"{duration / sampling:.3g} steps are more than {MOST_STEPS:.0e}")
+    _count(review, "sampling", f"sampling time {sampling:g} s", duration, sampling)
+
+
+def _count(review: Review, key: str, what: str, duration: float, step: float) -> None:
+    """Report a step or sampling time that is longer than the duration, or of which that has too many."""
+    if step > duration * (1 + 1e-9):
+        review.report(("analysis", key), f"the {what} is longer than the duration {duration:g} s")
+    elif duration / step > MOST_STEPS:
+        review.report(("analysis", key), f"{duration / step:.3g} steps are more than {MOST_STEPS:.0e}")
 
 
 def _response(review: Review, analysis: FrequencyResponse) -> None:
@@ -186,10 +190,7 @@ def _times(review: Review, analysis: Analysis) -> None:
         return
     if step <= 0:
         return
-    if step > duration * (1 + 1e-9):
-        review.report(("analysis", "step"), f"the step {step:g} s is longer than the duration {duration:g} s")
-    elif duration / step > MOST_STEPS:
-        review.report(("analysis", "step"), f"{duration / step:.3g} steps are more than {MOST_STEPS:.0e}")
+    _count(review, "step", f"step {step:g} s", duration, step)
     if interval is not None and 0 < interval < step * (1 - 1e-9):
         message = f"the output interval {interval:g} s is shorter than the step {step:g} s"
         review.report(("analysis", "output_interval"), message)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbsim_cli.errors import some_of
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem, damping_ratio, frequency
 from mbsim_cli.system import cached_property
@@ -243,7 +244,7 @@ class Health(Diagnostics):
             return []
         (time, constraints), *others = self._singular
         rows = [self._names.constraints[row] for row in constraints]
-        shown = ", ".join(rows[:SHOWN]) + (f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else "")
+        shown = some_of(rows, SHOWN)
         more = f", and {len(others)} more, the last before t = {others[-1][0]:.6g} s" if others else ""
         lost = "lose their" if len(rows) > 1 else "loses its"
         return [

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.signals import WATCHED
-from mbsim_cli.errors import counted
+from mbsim_cli.errors import counted, some_of
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import Operation, Sensor
 from mbsim_cli.model.layout import NONE, Names
@@ -184,7 +184,7 @@ class UnknownReactions:
     def sensors(self) -> dict[str, str]:
         """Why components of sensors are NaN, by sensor."""
         return {name: self._lost_sentence for name in self._lost_sensors} | {
-            name: f"{_listed(found)} not determined{self._because}; no number is shown"
+            name: f"{some_of(found, MOST)} not determined{self._because}; no number is shown"
             for name in self._rows
             if (found := self._components_of(name))
         }
@@ -198,7 +198,7 @@ class UnknownReactions:
 
     @property
     def _because(self) -> str:
-        return f": {_listed(self._redundant)} follow from other equations" if self._redundant else ""
+        return f": {some_of(self._redundant, MOST)} follow from other equations" if self._redundant else ""
 
     @property
     def _lost_sensors(self) -> list[str]:
@@ -235,12 +235,12 @@ class UnknownReactions:
         """Sentences on components and objectives that are NaN."""
         found = []
         if self._lost_times:
-            read = f"({_listed(self._lost_sensors)}), nor is what reads them then"
+            read = f"({some_of(self._lost_sensors, MOST)}), nor is what reads them then"
             found.append(f"{self._lost_sentence} {read}")
         undetermined = [component for name in self._rows for component in self._components_of(name)]
         if not undetermined:
             return found
-        found.append(f"redundant constraints leave {_listed(undetermined)} undetermined{self._because}; {REMEDY}")
+        found.append(f"redundant constraints leave {some_of(undetermined, MOST)} undetermined{self._because}; {REMEDY}")
         for objective in self._objectives:
             if read_by := self._reads(objective):
                 part, _, axis = read_by[0].rpartition(".")
@@ -248,14 +248,9 @@ class UnknownReactions:
                 known = [one for one in others if one not in undetermined]
                 remedy = f"; {' and '.join(known)} can be read alone" if known else ""
                 found.append(
-                    f"objective {objective.name} is NaN, for it reads {_listed(read_by)} (not determined){remedy}"
+                    f"objective {objective.name} is NaN, for it reads {some_of(read_by, MOST)} (not determined){remedy}"
                 )
         return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return ", ".join(names[:MOST]) + more
 
 
 # Grazing: a stop, contact or tyre is touched without normal speed, and the motion has no derivative there.

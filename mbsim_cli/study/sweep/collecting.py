@@ -21,7 +21,7 @@ from mbsim_cli.study.sweep.study_folder import StudyFolder
 def table_of(ledger: Ledger) -> StudyTable:
     """The rows of a ledger side by side."""
     plan = ledger.plan
-    numbers = ledger.numbers().reshape(plan.cases, len(plan.objectives), 1 + len(plan.parameters))
+    numbers = ledger.numbers()
     return StudyTable(
         varied={column.name: column.unit for column in plan.varied},
         objectives={column.name: column.unit for column in plan.objectives},

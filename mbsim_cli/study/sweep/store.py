@@ -263,12 +263,12 @@ class Ledger:
         self.lost_data += len(lost)
 
     def numbers(self) -> np.ndarray:
-        """Numbers (N, m) of all cases, NaN where there are none."""
+        """Objectives of all cases with their derivatives (N, k, 1 + p), NaN where there are none."""
         found = np.full((self.plan.cases, self.plan.numbers), np.nan)
         for case, row in enumerate(self.rows):
             if row is not None and row.status == DONE:
                 found[case] = row.numbers
-        return found
+        return found.reshape(self.plan.cases, len(self.plan.objectives), 1 + len(self.plan.parameters))
 
     def missing(self, *, failed: bool = False) -> np.ndarray:
         """Cases that are to be computed; those that failed by themselves too if ``failed``."""

@@ -173,7 +173,7 @@ def failures_of(ledger: Ledger) -> list[dict[str, Any]]:
 def summary_of(ledger: Ledger) -> dict[str, Any]:
     """The status, and of each objective its extremes, its mean and the main effects of the parameters."""
     plan = ledger.plan
-    numbers = ledger.numbers().reshape(plan.cases, len(plan.objectives), 1 + len(plan.parameters))
+    numbers = ledger.numbers()
     names = [column.name for column in plan.varied]
     objectives = {
         column.name: {"unit": column.unit} | _of_objective(names, ledger.values, numbers[:, place, 0])
