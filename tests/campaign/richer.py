@@ -4,6 +4,8 @@ Points and vectors stand in bodies or in a drawing, tyres roll on roads that pas
 """
 
 import itertools
+import json
+import re
 from functools import partial
 from typing import Any
 
@@ -506,9 +508,10 @@ class Profiled(RichMechanism):
         return made
 
     def choose_parameters(self, count: int, *, anywhere: bool = False) -> None:
-        """These and those instants."""
+        """These, and those instants that act: most were drawn for forces that were not chosen."""
         super().choose_parameters(count, anywhere=anywhere)
-        self.data["parameters"] |= self.instants
+        acting = set(re.findall(r"\bt\d+\b", json.dumps([self.data["forces"], self.data["constraints"]])))
+        self.data["parameters"] |= {name: time for name, time in self.instants.items() if name in acting}
 
 
 def matrix_of(orientation: Data) -> np.ndarray:
