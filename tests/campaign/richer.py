@@ -6,6 +6,7 @@ Points and vectors stand in bodies or in a drawing, tyres roll on roads that pas
 import itertools
 import json
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -396,7 +397,7 @@ class RichMechanism(Mechanism):
         if data["constraints"] and self.random.random() < 0.5:
             name = pick(data["constraints"])
             reacting = {"constraint": name}
-            if data["constraints"][name]["type"] in ("coupling", "gear"):
+            if data["constraints"][name]["type"] in ("coupling", "gear", "rack", "screw"):
                 coupled = data["constraints"][name]
                 first = next(iter(coupled["terms"])) if "terms" in coupled else coupled["of"]
                 reacting["joint"] = first.partition(".")[0]
@@ -510,7 +511,9 @@ class Profiled(RichMechanism):
     def choose_parameters(self, count: int, *, anywhere: bool = False) -> None:
         """These, and those instants that act: most were drawn for forces that were not chosen."""
         super().choose_parameters(count, anywhere=anywhere)
-        acting = set(re.findall(r"\bt\d+\b", json.dumps([self.data["forces"], self.data["constraints"]])))
+        acting = set(
+            re.findall(r"\bt\d+\b", json.dumps([self.data[section] for section in ("laws", "forces", "constraints")]))
+        )
         self.data["parameters"] |= {name: time for name, time in self.instants.items() if name in acting}
 
 
@@ -533,9 +536,9 @@ def _tree(seed: int, kind: Any = RichMechanism) -> Any:
     return m
 
 
-def tree(seed: int) -> RichMechanism:
+def tree(seed: int, kind: Any = RichMechanism) -> Any:
     """An open tree under forces of all kinds, sometimes with a driven coordinate."""
-    m = _tree(seed)
+    m = _tree(seed, kind)
     m.add_forces(int(m.random.integers(2, 5)))
     if m.random.random() < 0.4 and (found := m.coordinates()):
         coordinate = m.pick(found)
@@ -578,9 +581,9 @@ def sliding(seed: int) -> RichMechanism:
     return m
 
 
-def _one_loop(seed: Any) -> RichMechanism:
+def _one_loop(seed: Any, kind: Any = RichMechanism) -> Any:
     """A chain of bodies whose last one is closed, without forces."""
-    m = RichMechanism(seed)
+    m = kind(seed)
     m.drawn = False
     body = m.add_body("ground", m.pick(("revolute", "cylindrical", "universal", "prismatic", "planar")))
     for _ in range(m.random.integers(2, 4)):
@@ -589,9 +592,9 @@ def _one_loop(seed: Any) -> RichMechanism:
     return m
 
 
-def loop(seed: int) -> RichMechanism:
+def loop(seed: int, kind: Any = RichMechanism) -> Any:
     """A loop in space that has one freedom or more."""
-    m = _one_loop(seed)
+    m = _one_loop(seed, kind)
     m.add_forces(int(m.random.integers(1, 4)))
     return m
 
@@ -809,9 +812,8 @@ GROWN |= {
 }
 
 
-def grown(family: str, seed: int) -> RichMechanism:
-    """A mechanism of a family with sensors, and numbers only."""
-    m = (GROWN | {"rich profiles": profiled})[family](seed)
+def finished(m: Any) -> Any:
+    """The mechanism with sensors, and numbers only."""
     m.observe()
     m.data["sensors"] |= m.read
     for name in m.data.get("states", ()):
@@ -819,10 +821,16 @@ def grown(family: str, seed: int) -> RichMechanism:
     return m
 
 
-def _with_parameters(family: str, seed: int, parameters: int = PARAMETERS) -> Data:
-    m = grown(family, seed)
+def grown(family: str, seed: int) -> RichMechanism:
+    """A mechanism of a family with sensors, and numbers only."""
+    return finished((GROWN | {"rich profiles": profiled})[family](seed))
+
+
+def with_parameters(grow: Callable[[int], Any], seed: int, parameters: int = PARAMETERS) -> Data:
+    """A model file of a mechanism that ``grow`` makes."""
+    m = finished(grow(seed))
     m.choose_parameters(parameters)
     return m.data
 
 
-FAMILIES = {family: partial(_with_parameters, family) for family in (*GROWN, "rich profiles")}
+FAMILIES = {family: partial(with_parameters, grow) for family, grow in (GROWN | {"rich profiles": profiled}).items()}

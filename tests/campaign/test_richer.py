@@ -3,12 +3,17 @@
 import pytest
 
 from tests.campaign.comparison import AGREES, ALI3P, OPEN, RESTING, judged, verdicts, verdicts_of_adjoint
-from tests.campaign.richer import FAMILIES
+from tests.campaign.richer import FAMILIES as RICH_FAMILIES
+from tests.campaign.wider import FAMILIES as WIDE_FAMILIES
 
 NATURAL = {"formulation": "ali3p-natural", "tolerance": 1e-13}
 DUST = 3e-9  # of sensors that stay zero: what is left of rates and accelerations at rest
-TREES = {"rich tree": OPEN[:3], "rich profiles": OPEN[1:3]}  # differences see how steps of `rk4` move with kinks
-ALONE = ("rich states", "rich friction")  # natural coordinates know no armatures, nor friction by load
+ADAPTIVE = [method | {"error_control": "sensitivities"} for method in OPEN[1:3]]
+# differences see how steps of `rk4` move with kinks, and what the motion alone leaves of the errors of derivatives
+TREES = {"rich tree": [OPEN[0], *ADAPTIVE], "rich profiles": ADAPTIVE, "wide jumps": ADAPTIVE}
+# natural coordinates know no armatures, nor friction by load
+ALONE = ("rich states", "rich friction", "wide states", "wide joints")
+FAMILIES = RICH_FAMILIES | WIDE_FAMILIES
 EACH, TOGETHER = 30, 5
 
 
