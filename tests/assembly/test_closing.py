@@ -6,7 +6,7 @@ from scipy.optimize import least_squares
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import build, problem
-from mbsim_cli.assembly.position.search import determined
+from mbsim_cli.assembly.position.search import determined, newton
 from mbsim_cli.errors import ModelError
 from mbsim_cli.solve.initial import assemble as assemble_start
 from tests.assembly.linkages import LINKAGES, random_start, text_of
@@ -452,3 +452,19 @@ def test_what_the_rest_determines_is_found_however_badly():
     free, own = np.ones(3, dtype=bool), np.array([False, False, True])
     assert determined(J, free, np.zeros(3, dtype=bool)) == [0, 1]
     assert determined(J, free, np.zeros(3, dtype=bool), first=own)[-1] == 2
+
+
+class CircleAndSteepLine:
+    """The unit circle, and the line z_0 = z_1 by a slope whose square hides the damping of steps to the circle."""
+
+    of_position = np.arange(2)
+
+    def at(self, theta, z):
+        """Residuals (2,) and their derivatives (2, 2)."""
+        steep = 1e8 * np.array([1.0, -1.0])
+        return np.array([steep @ z, z @ z - 1.0]), np.stack([steep, 2.0 * z])
+
+
+def test_damped_steps_are_solved_beside_steep_slopes():
+    z = newton(CircleAndSteepLine(), (), np.array([0.1, 0.1]), [0, 1])
+    assert z == pytest.approx([0.5**0.5, 0.5**0.5], rel=1e-6)

@@ -106,8 +106,9 @@ def newton(
         slopes, gap = J[by_dependent] / weights, phi[rows]
         if damping == 0.0:
             step = np.linalg.lstsq(slopes, -gap, rcond=RANK_TOLERANCE)[0]
-        else:
-            step = np.linalg.solve(slopes.T @ slopes + damping * np.eye(len(dependent)), -slopes.T @ gap)
+        else:  # by the singular values: beside squares of steep slopes the damping is round-off
+            u, sizes, v = np.linalg.svd(slopes, full_matrices=False)
+            step = -v.T @ (sizes / (sizes**2 + damping) * (u.T @ gap))
         trial[dependent] += step / weights
         attempt, slope = equations.at(theta, trial)
         if np.linalg.norm(attempt[rows]) < size:
