@@ -129,10 +129,15 @@ class ObjectiveValue(NamedTuple):
 
     def by(self, parameter: str) -> float:
         """The derivative by a parameter; raises UsageError where there is none of that name."""
-        if parameter not in self.parameters:
-            known = ", ".join(self.parameters) or "none: run with sensitivity='ddm'"
-            raise UsageError(f"there is no derivative by {parameter!r}; there are {known}")
-        return float(self.gradient[self.parameters.index(parameter)])
+        return float(self.gradient[place_of(parameter, self.parameters)])
+
+
+def place_of(parameter: str, known: Sequence[str]) -> int:
+    """Place of a parameter among those that gradients are taken by; raises UsageError where it is none of them."""
+    if parameter not in known:
+        listed = ", ".join(known) or "none: sensitivity='ddm' computes them"
+        raise UsageError(f"there is no derivative by {parameter!r}; there are {listed}")
+    return known.index(parameter)
 
 
 class Poses(NamedTuple):
@@ -254,13 +259,8 @@ class Result(Mapping[str, np.ndarray]):
         if not set(paths) <= set(self.record.paths):
             raise UsageError(f"there are no derivatives of {name!r} along time; {ALONG_TIME}")
         whole = self.record.variable(paths[0]) if times is None else self._between(times, paths)
-        derivatives = _as_named(name, place, whole).values
-        if parameter is None:
-            return derivatives
-        known = list(self.record.axes["parameter"])
-        if parameter not in known:
-            raise UsageError(f"there is no derivative by {parameter!r}; there are {', '.join(known)}")
-        return derivatives[..., known.index(parameter)]
+        derivatives, known = _as_named(name, place, whole).values, self.record.axes["parameter"]
+        return derivatives if parameter is None else derivatives[..., place_of(parameter, known)]
 
     @cached_property
     def poses(self) -> "Poses":

@@ -14,7 +14,7 @@ from mbsim_cli.io.study_file import common_times
 from mbsim_cli.model.units import attributes_of, quotient
 from mbsim_cli.spec.reading.messages import Named, unknown
 from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Listener
-from mbsim_cli.study.result import Result, installed
+from mbsim_cli.study.result import Result, installed, place_of
 from mbsim_cli.study.sweep.collecting import columns_of, extract_result, table_of
 from mbsim_cli.study.sweep.running import Forecast, forecast_study, run_study, work_of
 from mbsim_cli.study.sweep.store import data_of_cases, ledger_of
@@ -107,12 +107,7 @@ class Study(Mapping[str, np.ndarray]):
         if name not in self.objectives:
             raise UsageError(f"there is no objective {name!r}; there are {', '.join(self.objectives) or 'none'}")
         derivatives = self.gradients[:, self.objectives.index(name)]
-        if parameter is None:
-            return derivatives
-        if parameter not in self.parameters:
-            known = ", ".join(self.parameters) or "none: sensitivity='ddm' computes them"
-            raise UsageError(f"there is no derivative by {parameter!r}; there are {known}")
-        return derivatives[:, self.parameters.index(parameter)]
+        return derivatives if parameter is None else derivatives[:, place_of(parameter, self.parameters)]
 
     def _sensor_values(self, name: str) -> np.ndarray:
         """Values of a sensor (N, T, components)."""
