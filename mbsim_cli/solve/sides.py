@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 BESIDE = 1e-11  # shift of a breakpoint to either side, over the step
 ROUNDED = 1e3 * np.finfo(float).eps  # of the duration: the least that it may be
 ALIKE = 1e-9  # relative difference of rates of breakpoints that counts as zero
+TOGETHER = 1e-3  # of their mean distance: between time points inside steps of two sides that count as one
+NOTHING = 1e-8  # of their mean weight: that of a time point in a step that is passed over
 JUMPS = 1e-6  # of the largest that a sensor shows: a difference between both sides that counts as a jump
 
 Run = Callable[[Problem, np.ndarray | None], Iterator[Block]]
@@ -171,7 +173,7 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
     runs = [run(alone, None if theta is None else theta.real)]
     runs += [run(problem, side) for each in sides for side in each.of(own)]
     pending: list[Any] = [None] * len(runs)
-    magnitudes, inside = Magnitudes(), InsideSteps(sides)
+    magnitudes, inside = Magnitudes(), InsideSteps(sides, joins=bool(problem.splits))
     while True:
         for k, blocks in enumerate(runs):
             while pending[k] is None or not len(pending[k].time):
@@ -193,8 +195,8 @@ class InsideSteps:
     Derivatives by the parameters of a pair come from this pair alone.
     """
 
-    def __init__(self, sides: Sequence[Sides]) -> None:
-        self._sides, self._found = sides, list[Block]()
+    def __init__(self, sides: Sequence[Sides], *, joins: bool) -> None:
+        self._sides, self._joins, self._found = sides, joins, dict[int, list[Block]]()
 
     def add(self, run: int, block: Block) -> None:
         """Include those of a side; ``run`` is its number, -1 for the motion itself."""
@@ -204,16 +206,40 @@ class InsideSteps:
         d_sensors = inside.d_sensors.copy()
         for k, each in enumerate(self._sides if d_sensors.shape[2] else ()):
             d_sensors[..., each.columns] *= pairs if k == run // 2 else 0.0
-        self._found.append(inside._replace(d_sensors=d_sensors, length=inside.length / (2 * pairs)))
+        found = inside._replace(d_sensors=d_sensors, length=inside.length / (2 * pairs))
+        self._found.setdefault(run, []).append(found)
 
     def taken(self) -> Block | None:
-        """The time points since the last call, or None."""
-        found, self._found = self._found, []
+        """The time points since the last call, or None.
+
+        Where signals jump, sides that make the same steps have one time point for all: in order of time, so that
+        signals can be extrapolated from them. Else those of one side follow those of another.
+        """
+        found, self._found = self._found, {}
         if not found:
             return None
-        names = [name for name in Block._fields if isinstance(getattr(found[0], name), np.ndarray)]
-        joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in found]) for name in names}
-        return found[0]._replace(**joined)
+        first = next(iter(found.values()))[0]
+        names = [name for name in Block._fields if isinstance(getattr(first, name), np.ndarray)]
+        runs = [{name: np.concatenate([getattr(b, name) for b in each]) for name in names} for each in found.values()]
+        # a step between breakpoints that only some sides move apart is no longer than the shifts
+        whole = [{name: run[name][_is_long(run["length"])] for name in names} for run in runs]
+        if not (self._joins and _are_together([run["time"] for run in whole])):
+            return first._replace(**{name: np.concatenate([run[name] for run in runs]) for name in names})
+        numbers = [name for name in names if np.issubdtype(whole[0][name].dtype, np.inexact)]
+        means = {name: np.mean([run[name] for run in whole], axis=0) for name in numbers}
+        return first._replace(**whole[0] | means | {"length": means["length"] * len(runs)})
+
+
+def _is_long(length: np.ndarray) -> np.ndarray:
+    """Mask (k,) of time points whose weights in integrals are more than round-off of others."""
+    return np.abs(length) > NOTHING * np.abs(length).mean() if len(length) else np.zeros(0, bool)
+
+
+def _are_together(times: list[np.ndarray]) -> bool:
+    """Whether the time points (k,) of several runs are the same but for a small part of their distances."""
+    first = times[0]
+    near = TOGETHER * np.ptp(first) / len(first) if len(first) else 0.0
+    return all(time.shape == first.shape and np.allclose(time, first, rtol=0.0, atol=near) for time in times)
 
 
 def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], magnitudes: "Magnitudes", step: float) -> Block:

@@ -159,3 +159,39 @@ def test_runge_kutta_steps_end_at_what_parameters_move_whether_it_is_differentia
     methods = ("none", "ddm", "adjoint")
     none, *others = (model.run(sensitivity=m, formulation="recursive", delay=0.0203)["a"] for m in methods)
     assert all(np.array_equal(none, other) for other in others)
+
+
+SWITCHED = """\
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {T: 0.2, b: 0.013, c: 0.013}
+bodies: {block: {mass: 1}, other: {mass: 1}}
+joints:
+  guide: {type: prismatic, bodies: [ground, block], point: origin, axis: x, initial: {velocity: 1}}
+  other: {type: prismatic, bodies: [ground, other], point: origin, axis: x}
+laws:
+  push: {type: spline, times: [0, T], values: [0, 20], between: constant, extrapolate: hold}
+  bent: {type: spline, times: [0, b, 1], values: [0, 3, 1], between: linear}
+  bending: {type: spline, times: [0, c, 1], values: [0, 2, 5], between: linear}
+forces:
+  spring: {type: spring_damper, coordinate: guide.displacement, stiffness: 400, natural_length: 0, law: push}
+  bent: {type: drive, coordinate: other.displacement, law: bent}
+  bending: {type: drive, coordinate: other.displacement, law: bending}
+sensors: {a: {type: coordinate, coordinate: guide.displacement, derivative: 2}}
+objectives: {jolt: {integral: a**2}}
+analysis:
+  {formulation: recursive, integrator: dop853, step: 0.05, duration: 0.5, sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-12])
+@pytest.mark.parametrize(("T", "c"), [(0.2, 0.014), (0.21, 0.013), (0.2, 0.013)])
+def test_integrals_follow_a_jump_from_time_points_inside_steps_of_all_sides(tmp_path, T, c, tolerance):
+    """On an output time, or while two forces bend elsewhere at one time, output times alone gave -9004 for 688."""
+    path = tmp_path / "switched.yaml"
+    path.write_text(SWITCHED)
+    found = mbsim.load(path).run(T=T, c=c, tolerance=tolerance).objectives["jolt"]
+    w, F, left = 20.0, 20.0, 0.5 - T  # a = -w sin(w t) + F cos(w (t - T)) behind T
+    by_T = 0.5 * F * w * (np.sin(w * (1.0 - T)) + np.sin(w * T)) - w**2 * F * left * np.cos(w * T)
+    by_T += F * w * np.sin(w * T) - 0.5 * F**2 * (1.0 + np.cos(2.0 * w * left))
+    assert found.by("T") == pytest.approx(by_T, rel=max(1e-7, 10 * tolerance))
