@@ -76,9 +76,9 @@ def store_responses(scales: Scales, found: "Responses") -> None:
         scales.axis(name, labels)
         scales.file.create_dataset(f"{name}_unit", data=list(units), dtype=TEXT)
     axes = ("frequency", "output", "input")
-    parts: dict[str, Any] = {"real": np.real, "imaginary": np.imag, "gain": np.abs, "phase": np.angle}
+    parts = {"real": found.value.real, "imaginary": found.value.imag, "gain": np.abs(found.value), "phase": found.phase}
     for name, part in parts.items():
-        scales.store(f"{RESPONSE}/{name}", part(found.value), axes)
+        scales.store(f"{RESPONSE}/{name}", part, axes)
     set_unit(group["phase"], "rad")
     if found.d_value.shape[-1]:
         size = np.abs(found.value)[..., None]

@@ -4,6 +4,7 @@ differences of whole analyses.
 
 from types import SimpleNamespace
 
+import h5py
 import numpy as np
 import pytest
 from scipy import signal
@@ -190,7 +191,7 @@ def test_matrices_keep_their_shapes_without_outputs_or_inputs(outputs, inputs):
 
 @pytest.mark.interpreted
 @pytest.mark.parametrize("method", ["none", "ddm"])
-def test_no_response_has_no_phase(method):
+def test_no_response_has_no_phase(tmp_path, method):
     text = f"""
 mbsim: 1
 gravity: [0, 0, 0]
@@ -207,6 +208,13 @@ analysis:
 """
     with pytest.raises(mbsim.AnalysisError, match=r"lag is not a finite number: x does not answer to push.y at 1 Hz"):
         mbsim.loads(text).run()
+    result = mbsim.loads(text[: text.index("objectives")] + text[text.index("analysis") :]).run()
+    found = result.report["frequency_response"]
+    assert found["gain"]["x"]["push.y"] == [0.0] and np.isnan(found["phase"]["x"]["push.y"]).all()
+    assert np.isfinite(found["phase"]["x"]["push.x"]).all()
+    with h5py.File(result.save(tmp_path / "r.h5")) as file:
+        stored = np.isnan(file["frequency_response/phase"][0, 0])  # by input
+    np.testing.assert_array_equal(stored, [False, True, True])
 
 
 @pytest.mark.interpreted

@@ -230,6 +230,11 @@ class Responses:
     stable: bool  # whether no small motion grows
 
     @property
+    def phase(self) -> np.ndarray:
+        """arg G (F, o, k) [rad]; NaN where an output does not answer to an input."""
+        return np.where(self.value == 0.0, np.nan, np.angle(self.value))
+
+    @property
     def resonances(self) -> np.ndarray:
         """Frequencies (r,) without a response."""
         lost = np.isnan(self.value).all(axis=(1, 2)) if self.value.size else np.zeros(len(self.frequencies), bool)

@@ -454,7 +454,7 @@ class ResponseHealth(LinearHealth):
     def responses(self) -> dict[str, Any]:
         """The frequency response as plain data: gains and phases by output and input, one a frequency."""
         found = self.found
-        parts = {"gain": np.abs(found.value), "phase": np.angle(found.value)}
+        parts = {"gain": np.abs(found.value), "phase": found.phase}
         return {
             "frequencies": found.frequencies.tolist(),
             "inputs": dict(zip(found.inputs, found.input_units, strict=True)),
