@@ -250,11 +250,6 @@ class Assembled:
 
         return describe(self)
 
-    @property
-    def every_parameter(self) -> list[ParameterValue]:
-        """All parameters of the file, with and without gradients."""
-        return parameter_values(self.model_file, list(self.model_file.parameters))
-
     def at(self, values: Mapping[str, float | str]) -> "Assembled":
         """The same model assembled anew at other parameter values, as if its file had been read with them."""
         return build(with_values(self.model_file, values), before=self, **self.choices)

@@ -293,11 +293,6 @@ class ModelFile(Sections):
         return [file for file in files if file.is_file()]
 
     @property
-    def inextensible(self) -> list[str]:
-        """Names of the cables of constant length."""
-        return [name for name, cable in self.cables.items() if cable.stiffness is None]
-
-    @property
     def parts(self) -> dict[str, str]:
         """Parts of expressions of the motion by name, each made of sensors and of parts before it; not in the file."""
         return self.derived.parts

@@ -5,7 +5,7 @@ the direct method with the adjoint before a run; ``build`` assembles.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -241,13 +241,6 @@ def build(
         what = f"{option('tolerance')} is for adaptive integrators; {options.integrator} takes fixed steps"
         raise UsageError(f"{what}, which {option('step')} sets")
     return assembled
-
-
-def by_adjoint(assembled: "Assembled") -> "Assembled":
-    """Return the model with gradients by the adjoint."""
-    options = replace(assembled.problem.options, sensitivity="adjoint")
-    problem, choices = replace(assembled.problem, options=options), {**assembled.choices, "sensitivity": "adjoint"}
-    return replace(assembled, problem=problem, choices=choices)
 
 
 def _standard_input(model_file: ModelFile, name: str, numbers: "Numbers") -> "Supplied":

@@ -12,7 +12,7 @@ from mbsim_cli.errors import AnalysisError, UsageError, flag, option
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES, Analysis
-from mbsim_cli.study.assembling import AUTO, Settings, build, by_adjoint, chooses_steps, chosen, stated_method
+from mbsim_cli.study.assembling import AUTO, Settings, build, chooses_steps, chosen, stated_method
 from mbsim_cli.study.compiling import compile_kernels, compile_objectives
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT, Listener
@@ -118,7 +118,9 @@ def plan_run(
     if stated == AUTO:
         method, reason = chosen(model_file, settings, named)
         if method == "adjoint":
-            settings, named = replace(settings, method=method), by_adjoint(named)
+            settings, options = replace(settings, method=method), replace(named.problem.options, sensitivity=method)
+            problem, choices = replace(named.problem, options=options), {**named.choices, "sensitivity": method}
+            named = replace(named, problem=problem, choices=choices)
         else:
             settings = replace(settings, method=method, memory=None)
         listener.say(f"gradients by {method}: {reason}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbsim_cli.assembly.packing import ParameterValue, parameter_values
 from mbsim_cli.errors import AnalysisError, ModelError, one_line
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import quotient
@@ -30,7 +31,6 @@ from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.objectives import Objective
-    from mbsim_cli.assembly.packing import ParameterValue
 
 
 class RunDiagnostics:
@@ -52,8 +52,9 @@ class RunDiagnostics:
             self._all.append(ContactHealth(problem, assembled.contacts))
         if assembled.turns:
             self._all.append(BushingHealth(assembled.turns))
-        if cables := assembled.model_file.inextensible:
-            self._all.append(CableHealth(problem.names, cables))
+        cables = assembled.model_file.cables.items()
+        if inextensible := [name for name, cable in cables if cable.stiffness is None]:
+            self._all.append(CableHealth(problem.names, inextensible))
         if problem.branchings:
             self._all.append(JumpHealth(problem))
         jumps: Sequence[Any] = ()
@@ -138,7 +139,8 @@ class Outcome:
     def report(self) -> dict[str, Any]:
         """Plain data, as ``run --json`` prints them."""
         plan, diagnostics = self.plan, self.diagnostics
-        options, every = plan.assembled.problem.options, plan.assembled.every_parameter
+        options, file = plan.assembled.problem.options, plan.assembled.model_file
+        every = parameter_values(file, list(file.parameters))  # with and without gradients
         report: dict[str, Any] = {
             "status": "done",
             "analysis": options.analysis,
@@ -250,7 +252,7 @@ def _differences(
 PERCENT = 0.01
 
 
-def influences(parameters: Sequence["ParameterValue"], results: Mapping[str, Gradient]) -> list[dict[str, Any]]:
+def influences(parameters: Sequence[ParameterValue], results: Mapping[str, Gradient]) -> list[dict[str, Any]]:
     """Changes of the objectives if a number changes by one per cent of its scale; NaN if there is no derivative.
 
     Sorted by the largest effect relative to an objective's value; NaN comes last. The scale of a number is its
