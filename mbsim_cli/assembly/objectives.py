@@ -102,7 +102,7 @@ def objectives_of(
             return found[name]
         spec = file[name]
         arguments: dict[str, Any] = {"sensors": sensor_rows, "jumps": jumps, **ends}
-        names, text = widths, model_file.integrand(spec.text)
+        names, text = widths, model_file.integrand(spec.text, summed=spec.is_sum)
         if spec.sharpness is not None:
             arguments["sharpness"] = numbers(spec.sharpness)
             arguments["sharpness_rho"] = numbers.gradient(spec.sharpness, parameters)

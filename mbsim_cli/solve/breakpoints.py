@@ -270,7 +270,9 @@ def pieces_of(problem: Problem, theta: np.ndarray) -> dict[int, list[Piece]]:
 
 
 def _step_to(time: float, step: float) -> int:
-    """Number of the step that contains a time; a step includes its end."""
+    """Number of the step that contains a time, at most 0 before the start; a step includes its end."""
+    if time < 0.0:
+        return 0
     number = int(np.ceil(np.clip(time / step, -1.0, 1e15)))
     while (number - 1) * step >= time:
         number -= 1

@@ -1,5 +1,6 @@
 """From short forms to ordinary items: Denavit-Hartenberg tables, ranges of coordinates, controls."""
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -12,7 +13,7 @@ from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body, Parameter
 from mbsim_cli.spec.constraints import Motion
 from mbsim_cli.spec.expressions.number import TIME, Expression, Number, formula, written_out
-from mbsim_cli.spec.expressions.syntax import ExpressionError, calls_of_laws
+from mbsim_cli.spec.expressions.syntax import ExpressionError, calls_of_laws, comparisons_in, names, parse
 from mbsim_cli.spec.forces import AppliedForce
 from mbsim_cli.spec.joints import AngleInitial, DisplacementInitial, Fixed, Prismatic, Revolute, Table
 from mbsim_cli.spec.laws import Constant, Control, Harmonic, Polynomial, SmoothStep, Spline, Sum
@@ -39,6 +40,7 @@ _JOINTS: dict[str, tuple[type[Revolute | Prismatic | Fixed], type[Spec], tuple[s
     "d": (Prismatic, DisplacementInitial, ("displacement", "velocity", "independent")),
     "none": (Fixed, AngleInitial, ()),
 }
+LONG_BEFORE = 1e9  # s, before the time of a switch: the law holds its value from there on
 
 
 def expand(review: Review, wrong_controls: dict[str, str]) -> None:
@@ -64,7 +66,10 @@ def expand(review: Review, wrong_controls: dict[str, str]) -> None:
 
 
 def _expand_calls_of_laws(review: Review) -> None:
-    """Add a force on the ground for every call of a law in an objective or sensor, which reads its value."""
+    """Add a force on the ground for every call of a law in an objective or sensor, which reads its value.
+
+    Sums over time have one for every comparison of t with a formula of parameters, too, so that they are split there.
+    """
     model = review.model
     texts: dict[Path, str] = {}
     for name, objective in model.objectives.items():
@@ -74,27 +79,57 @@ def _expand_calls_of_laws(review: Review) -> None:
         if spec.type == "expression":
             texts["sensors", name, "value"] = spec.value
     for path, text in texts.items():
+        whole = written_out(text, model.formulas)
         try:
-            calls = calls_of_laws(written_out(text, model.formulas))
+            calls = calls_of_laws(whole)
         except ExpressionError as error:
             review.report(path, f"with the expressions of the sensors in it, the {error.message}", error.hint)
             continue
         for call, law in calls.items():
             if call in model.calls or law not in model.laws:
                 continue
-            sections = model.forces, model.laws, model.sensors, model.parameters, model.constants, model.objectives
-            taken = set().union(*sections)
-            name = next(name for name in map("law_{}".format, count(1)) if name not in taken)
             argument = call.partition("(")[2].removesuffix(")").strip()
             # blanks in front, so that columns are those of the file
             value = Expression(1.0 if argument == TIME else " " * max(0, text.find(call)) + call)
-            model.note_made("forces", name, path)
-            review.source.stands_at["forces", name, "value", 0] = path
-            model.forces[name] = AppliedForce.model_construct(
-                type="force", point=f"{GROUND}.origin", value=(value, Expression(0.0), Expression(0.0)),
-                law=law if argument == TIME else None,
-            )  # fmt: skip
-            model.derived.calls[call] = name
+            model.derived.calls[call] = _add_value(review, path, value, law if argument == TIME else None)
+        if path[0] == "objectives" and model.objectives[str(path[1])].is_sum:
+            for (first, end), node in comparisons_in(whole).items():
+                if whole[first:end] not in model.calls and (switch := _switch(node, model)) is not None:
+                    name = _add_value(review, path, Expression(1.0), switch)
+                    model.derived.comparisons[whole[first:end]] = name
+
+
+def _add_value(review: Review, path: Path, value: Expression, law: str | Spline | None) -> str:
+    """Add a force on the ground that an objective or sensor reads; its name."""
+    model = review.model
+    sections = model.forces, model.laws, model.sensors, model.parameters, model.constants, model.objectives
+    taken = set().union(*sections)
+    name = next(name for name in map("law_{}".format, count(1)) if name not in taken)
+    model.note_made("forces", name, path)
+    review.source.stands_at["forces", name, "value", 0] = review.source.stands_at["forces", name, "law"] = path
+    model.forces[name] = AppliedForce.model_construct(
+        type="force", point=f"{GROUND}.origin", value=(value, Expression(0.0), Expression(0.0)), law=law
+    )
+    return name
+
+
+def _switch(node: ast.Compare, model: ModelFile) -> Spline | None:
+    """A law that is 1 where a comparison of t with a formula of parameters holds, else 0; None for others."""
+    left, right = node.left, node.comparators[0]
+    sides = [side for side in (left, right) if not (isinstance(side, ast.Name) and side.id == TIME)]
+    known = {*model.parameters, *model.constants}
+    if len(sides) != 1 or not known.issuperset(names(sides[0])):
+        return None
+    early = isinstance(node.ops[0], ast.Lt | ast.LtE) == (sides[0] is right)
+    time = ast.unparse(sides[0])
+    try:
+        parse(time)
+    except ExpressionError:  # no number of the file calls laws, or chooses
+        return None
+    return Spline.model_construct(
+        type="spline", x=None, times=(Number(f"{time} - {LONG_BEFORE}"), Number(time)),
+        values=(Number(float(early)), Number(float(not early))), between="constant", extrapolate="hold",
+    )  # fmt: skip
 
 
 def _expand_tables(review: Review) -> None:

@@ -17,7 +17,7 @@ from mbsim_cli.spec.constraints import Constraint
 from mbsim_cli.spec.expressions.evaluate import width
 from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
 from mbsim_cli.spec.expressions.number import Expression, Many, Number, Vector, is_moving, written_out
-from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.expressions.syntax import ExpressionError, comparisons_in, names, parse
 from mbsim_cli.spec.flexible import Field
 from mbsim_cli.spec.forces import Cable, Force
 from mbsim_cli.spec.joints import Joint, Table
@@ -131,14 +131,15 @@ class Derived:
     made: set[tuple[str, str]] = dataclass_field(default_factory=set)  # (section, name) that short forms stand for
     hidden: set[str] = dataclass_field(default_factory=set)  # sensors that forces read, and no result shows
     parts: dict[str, str] = dataclass_field(default_factory=dict)  # see ``ModelFile.parts``
-    calls: dict[str, str] = dataclass_field(default_factory=dict)  # see ``ModelFile.calls``
+    calls: dict[str, str] = dataclass_field(default_factory=dict)  # of laws: see ``ModelFile.calls``
+    comparisons: dict[str, str] = dataclass_field(default_factory=dict)  # of t: see ``ModelFile.calls``
     paths: dict[str, str] = dataclass_field(default_factory=dict)  # of the numbers that parameters stand for
     memo: dict[str, Any] = dataclass_field(default_factory=dict)  # what is computed once: see ``with_values``
 
     def sealed(self) -> "Derived":
         """The same, to which nothing can be added but to the memo."""
-        parts, calls, paths = map(MappingProxyType, (self.parts, self.calls, self.paths))
-        return Derived(frozenset(self.made), frozenset(self.hidden), parts, calls, paths)  # type: ignore[arg-type]
+        given = map(MappingProxyType, (self.parts, self.calls, self.comparisons, self.paths))
+        return Derived(frozenset(self.made), frozenset(self.hidden), *given)  # type: ignore[arg-type]
 
 
 class ModelFile(Sections):
@@ -299,12 +300,21 @@ class ModelFile(Sections):
 
     @property
     def calls(self) -> dict[str, str]:
-        """Names that objectives and sensors read in the place of calls of laws: values of forces on the ground."""
-        return self.derived.calls
+        """Names that objectives and sensors read in the place of calls of laws: values of forces on the ground.
 
-    def integrand(self, text: str) -> str:
-        """An expression of an objective or sensor that reads nothing but sensors, t and parameters."""
-        return written_out(written_out(text, self.formulas), self.calls)
+        Sums over time also read such values for comparisons of t with formulas of parameters.
+        """
+        return {**self.derived.calls, **self.derived.comparisons}
+
+    def integrand(self, text: str, *, summed: bool = False) -> str:
+        """An expression of an objective or sensor that reads nothing but sensors, t and parameters.
+
+        In those that are ``summed`` over time switches stand for comparisons of t.
+        """
+        found = written_out(written_out(text, self.formulas), self.derived.calls)
+        for first, end in sorted(comparisons_in(found), reverse=True) if summed and self.derived.comparisons else ():
+            found = found[:first] + self.derived.comparisons.get(found[first:end], found[first:end]) + found[end:]
+        return found
 
     @property
     def definitions(self) -> dict[str, Number]:

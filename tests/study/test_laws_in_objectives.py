@@ -138,17 +138,34 @@ JUMPING = {"type": "spline", "between": "constant", "times": [0, "A", 9], "value
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize("method", ["ddm", "adjoint"])
-def test_a_law_that_jumps_may_be_called_where_none_may_act(method):
-    """The mean of 1 until A and 3 from there on, by steps of the trapezoidal rule."""
+@pytest.mark.parametrize(
+    ("method", "formulation"), [("ddm", "ali3p-rtdyn1"), ("adjoint", "ali3p-rtdyn1"), ("adjoint", "recursive")]
+)
+def test_means_follow_jumps_of_laws_and_of_comparisons_with_t(method, formulation):
+    """Means of 1 until A and 3 from there on."""
+    sensors = {"shown": {"type": "expression", "value": " if(A - 0.01 > t - 0, 3, 3)*(t <= A)"}}
+    values = {
+        "called": "ref(t)",
+        "compared": "if( t < A/2 + A/2, 1, 3)",
+        "added": "1 + ((0.02 + 0*A >= t) + 1)*(t > A)",
+        "sensor": "3 - 2/3*shown",
+    }
+    means = {name: {"mean": text} for name, text in values.items()} | {"last": {"final": "shown"}}
+    model = mbsim.loads(data(laws={"ref": JUMPING}, objectives=means, sensors=sensors, parameters={"A": 0.0537}))
+    found = model.run(sensitivity=method, duration=0.1, formulation=formulation)
+    assert found.objectives["last"].value == found["shown"][-1] == 0.0
+    for name, exact in {"called": 1.0, "compared": 1.0, "sensor": 1.0, "added": 0.5}.items():
+        mean = 3.0 - 20.0 * 0.0537 if exact == 1.0 else 2.0 - 10.0 * 0.0537
+        assert found.objectives[name].value == pytest.approx(mean, rel=1e-12), name
+        assert found.objectives[name].by("A") == pytest.approx(-20.0 * exact, rel=1e-11), name
+
+
+def test_a_law_that_jumps_may_be_called_where_none_may_act():
+    """By steps of the trapezoidal rule."""
     laws, mean = {"ref": JUMPING}, {"mean": {"mean": "ref(t)"}}
-    model = mbsim.loads(data(laws=laws, objectives=mean, sensors={}, parameters={"A": 0.0537}))
-    found = model.run(sensitivity=method, duration=0.1).objectives["mean"]
-    assert found.value == pytest.approx(3.0 - 20.0 * 0.0537, rel=1e-12)
-    assert found.by("A") == pytest.approx(-20.0, rel=1e-12)
     acting = {"push": {"type": "drive", "coordinate": "hub.angle", "value": 1, "law": "ref"}}
     with pytest.raises(ModelError, match="the force jumps from 1 to 3"):
-        mbsim.loads(data(laws=laws, objectives=mean, sensors={}, forces=acting)).run(sensitivity=method)
+        mbsim.loads(data(laws=laws, objectives=mean, sensors={}, forces=acting)).run(sensitivity="ddm")
 
 
 @pytest.mark.parametrize(("w", "count"), [(0.0537, 2), (0.0301, 0)])

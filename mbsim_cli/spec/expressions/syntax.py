@@ -238,6 +238,18 @@ def calls_of_laws(text: str) -> dict[str, str]:
     return found
 
 
+def comparisons_in(text: str) -> dict[tuple[int, int], ast.Compare]:
+    """Return the comparisons in an expression, each with the offsets of its first character and behind its last."""
+    blanks = len(text) - len(text.lstrip())
+    line = re.sub(r"\s", " ", text.lstrip()).encode()
+    found: dict[tuple[int, int], ast.Compare] = {}
+    for node in ast.walk(parse(text, vectors=True)):
+        if isinstance(node, ast.Compare):
+            first, end = (blanks + len(line[:at].decode()) for at in (node.col_offset, node.end_col_offset))
+            found[first, end] = node
+    return found
+
+
 def _expressions_in(node: ast.expr) -> list[ast.expr]:
     return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
 
