@@ -14,7 +14,7 @@ from mbsim_cli.study.quadrature import (
     Side,
     beside,
     continuation,
-    on_jumps,
+    is_on,
     piece,
     weighed,
 )
@@ -45,9 +45,8 @@ class Maximum(Final):
         super().take(points, rows)
         time, rows = np.append(self._before[0], points.time), np.concatenate([self._before[1], rows], axis=1)
         looked_at = 2 if len(self._before[0]) == 3 else 0  # with two time points behind them, or at the start
-        values = np.where(on_jumps(self.objective.jumps, time), -np.inf, rows[0].real)
-        largest = looked_at + int(np.argmax(values[looked_at:]))
-        value, again = values[largest], len(self._time) > 0 and time[largest] == self._time[self._middle]
+        largest = looked_at + int(np.argmax(rows[0, looked_at:].real))
+        value, again = rows[0, largest].real, len(self._time) > 0 and time[largest] == self._time[self._middle]
         # the first of equal ones, whatever the blocks are; again: it may have time points behind it now
         if again or not len(self._time) or not (np.isnan(self._top) or value <= self._top):
             self._top = value
@@ -61,8 +60,11 @@ class Maximum(Final):
 
     @property
     def _piece(self) -> slice:
-        """The time points on the side of the largest one of all jumps."""
-        return piece(self.objective.jumps, self._time, self._time[self._middle])
+        """The time points on the side of the largest one of all jumps; on a jump that is alone."""
+        at = self._time[self._middle]
+        if any(is_on(each.jump, at) for each in self._stored):
+            return slice(self._middle, self._middle + 1)
+        return piece(self.objective.jumps, self._time, at)
 
     @property
     def _three(self) -> slice:
@@ -88,11 +90,15 @@ class Maximum(Final):
 
     @property
     def _at_jump(self) -> tuple[Beside, int] | None:
-        """The jump and its side where the signal is largest; None where it is largest elsewhere."""
-        found, (there, rows) = None, self._elsewhere
-        top = weighed(there.value, rows[0]).real
-        for each in self._stored:
-            for k, side in enumerate(each.sides() if each.is_enough else ()):
+        """The jump and its side where the signal is largest; None where it is largest elsewhere.
+
+        A time point on a jump has no derivative by what moves that, and is left out where others lie beside it.
+        """
+        found, (there, rows), known = None, self._elsewhere, [each for each in self._stored if each.is_enough]
+        is_one = any(is_on(each.jump, self._time[self._middle]) for each in known)
+        top = -np.inf if is_one else weighed(there.value, rows[0]).real
+        for each in known:
+            for k, side in enumerate(each.sides()):
                 value = weighed(side.to_jump.value, side.rows[0]).real
                 if value > top:
                     found, top = (each, k), value

@@ -248,12 +248,9 @@ def piece(jumps: Sequence[Jump], time: np.ndarray, moment: float) -> slice:
     return slice(first, last)
 
 
-def on_jumps(jumps: Sequence[Jump], time: np.ndarray) -> np.ndarray:
-    """Mask (B,) of the time points at which signals jump."""
-    found = np.zeros(len(time), bool)
-    for jump in jumps:
-        found |= (time > jump.before[1]) & (time < jump.behind[0])
-    return found
+def is_on(jump: Jump, time: float) -> bool:
+    """Whether a time point is that of a jump."""
+    return jump.before[1] < time < jump.behind[0]
 
 
 class Beside:

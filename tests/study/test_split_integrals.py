@@ -1,6 +1,7 @@
 """Integrals, extremes and values of signals that jump at times which parameters move, by formulas."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -118,6 +119,19 @@ def test_extremes_and_values_at_times_are_those_of_one_side(objectives, c, d, si
         assert found.value == pytest.approx(PIECES[k](moment), rel=1e-11)
         assert found.weights(TIME) @ signal == pytest.approx(found.value, rel=1e-13)
         assert found.errors.errors[0] < 1e-11 or c == 0.06  # there two time points give the line
+
+
+def test_extremes_where_time_points_lie_on_jumps_alone(objectives, monkeypatch):
+    """As of samples that a law holds: no parabola goes through several of them."""
+    monkeypatch.setitem(globals(), "TIME", np.linspace(0.0, 2.0, 5))
+    spans = [(low + NEAR, high - NEAR) for low, high in pairwise([-np.inf, 0.5, 1.0, 1.5, np.inf])]
+    at = tuple(Jump(jump, [0.0, 0.0], *pair) for jump, pair in zip((0.5, 1.0, 1.5), pairwise(spans), strict=True))
+    objective = replace(objectives[4], sharpness=None, jumps=at)
+    adding, values = accumulator(objective, 2), np.array([1.0, 3.0, 4.0, 3.5, -2.0])
+    block = {"time": TIME, "sensors": values[:, None], "d_sensors": np.ones((5, 1, 2))}
+    adding.add(Block(**dict.fromkeys(Block._fields) | block), np.zeros((1, 5)))
+    assert adding.value == 4.0 and adding.gradient.tolist() == [1.0, 1.0]
+    np.testing.assert_array_equal(adding.weights(TIME), [0.0, 0.0, 1.0, 0.0, 0.0])
 
 
 @pytest.mark.parametrize(("c", "d"), [(0.777, 1.31), (0.8, 1.3)])
