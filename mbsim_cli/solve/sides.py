@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BESIDE = 1e-11  # shift of a breakpoint to either side, over the step
 ROUNDED = 1e3 * np.finfo(float).eps  # of the duration: the least that it may be
 ALIKE = 1e-9  # relative difference of rates of breakpoints that counts as zero
-TOGETHER = 1e-3  # of their mean distance: between time points inside steps of two sides that count as one
+TOGETHER = 1e-2  # of their mean distance: between time points inside steps of two sides that count as one
 NOTHING = 1e-8  # of their mean weight: that of a time point in a step that is passed over
 JUMPS = 1e-6  # of the largest that a sensor shows: a difference between both sides that counts as a jump
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.campaign.comparison import AGREES, ALI3P, OPEN, RESTING, judged, verdicts, verdicts_of_adjoint
+from tests.campaign.comparison import AGREES, ALI3P, OPEN, RESTING, TIMES, judged, verdicts, verdicts_of_adjoint
 from tests.campaign.richer import FAMILIES as RICH_FAMILIES
 from tests.campaign.wider import FAMILIES as WIDE_FAMILIES
 
@@ -44,6 +44,23 @@ def test_adjoints(family, start):
     methods = [*ALI3P, *resting, *natural(family), *(OPEN if family in TREES else [])]
     counts, wrong = judged(FAMILIES[family], range(start, start + TOGETHER), methods, verdicts_of_adjoint, dust=DUST)
     print(dict(counts))  # shown by -s
+    assert wrong == []
+    assert counts[AGREES] > 0
+
+
+def on_output_times(seed):
+    """A mechanism whose laws change at output times only."""
+    data, step = FAMILIES["wide jumps"](seed), TIMES["step"]
+    for name in (name for name in data["parameters"] if name.startswith("t")):
+        data["parameters"][name] = step * round(data["parameters"][name] / step)
+    return data
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, 15, TOGETHER))
+def test_adjoints_of_jumps_at_output_times(start):
+    seeds = range(start, start + TOGETHER)
+    counts, wrong = judged(on_output_times, seeds, OPEN[1:3], verdicts_of_adjoint, dust=DUST)
     assert wrong == []
     assert counts[AGREES] > 0
 
