@@ -24,6 +24,7 @@ from mbsim_cli.study.listener import Listener
 # ``say`` and ``print_warnings`` write messages to standard error at once.
 
 WIDE = 200  # characters, where there is no terminal: lines of logs and files are not wrapped
+LEAST = 10  # characters of a column of texts that is wrapped
 # lines of tables: at the top, between titles, below them, between entries, across, and at the bottom
 _LINES = ("┏━┳┓", "┃", "┡━╇┩", "│", "├─┼┤", "└─┴┘")
 _ASCII_LINES = ("+--+", "|", "|-+|", "|", "|-+|", "+--+")
@@ -66,7 +67,7 @@ def show_table(
     flexible = [k for k in range(len(widths)) if k not in right]
     while flexible and sum(widths) + 3 * len(widths) + 1 > _room():
         widest = max(flexible, key=widths.__getitem__)
-        if widths[widest] == 1:
+        if widths[widest] <= LEAST:
             break
         widths[widest] -= 1
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -81,7 +82,7 @@ def show_table(
             padded = []
             for k, (part, width) in enumerate(zip(parts, widths, strict=True)):
                 blanks, code = " " * (width - _width(part)), known.get(cells[k]) if coloured else None
-                text = f"\x1b[{code}m{part}\x1b[0m" if code else part
+                text = f"\x1b[{code}m{part}\x1b[0m" if code and part else part
                 padded.append(f" {blanks}{text} " if k in right else f" {text}{blanks} ")
             yield bar + bar.join(padded) + bar
 

@@ -68,6 +68,8 @@ def test_a_narrow_table_wraps_texts_and_keeps_numbers_whole(monkeypatch):
     columns = [[line[1:-1].split("│")[k].strip() for line in lines if line[0] == "│"] for k in range(3)]
     assert " ".join(columns[0]).split() == WORDS[2].split() and "".join(columns[1]) == "x" * 25 + "d/dL"
     assert list(filter(None, columns[2])) == ["0.72687744", "-1"]
+    monkeypatch.setattr(output, "WIDE", 20)  # too narrow: no column of texts is made narrower than ten letters
+    assert shown(monkeypatch, "utf-8", ("name", "of", "value"), rows, range(2, 3)).splitlines() == lines
 
 
 def test_colours_are_for_terminals(monkeypatch):
