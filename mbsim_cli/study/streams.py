@@ -379,9 +379,13 @@ class Stream:
         return self._continued(0)
 
     def _continued(self, fewer: int) -> Continuation:
-        """The same, from so many time points fewer, but one; integrals are not continued across a jump."""
+        """The same, from so many time points fewer, but one; integrals are not continued across a jump.
+
+        Values are where one time point lies behind it, which would give no rate.
+        """
         last = self.course.last
         behind = max((int(np.searchsorted(last, each.jump.behind[0])) for each in self._stored), default=0)
+        behind = behind if self.sums or len(last) - behind > 1 else 0
         first = min(fewer + behind, len(last) - 1)
         found = continuation(last[first:], self.end)
         return found if not first else Continuation(*(np.pad(weights, (first, 0)) for weights in found))

@@ -107,3 +107,11 @@ def test_beside_a_force_that_is_switched_on(method):
         gradient = [expected(*(numbers + row))[name].imag / 1e-30 for row in 1e-30j * np.eye(5)]
         assert found[name].value == pytest.approx(value, rel=1e-5)
         np.testing.assert_allclose(found[name].gradient, gradient, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize(("duration", "is_told"), [(0.3154, True), (0.3144, True), (0.3124, False), (0.32, False)])
+def test_ends_between_output_times_just_behind_a_jump_are_warned_of(duration, is_told):
+    """Nothing of the jump is seen where the last output time is 0.31 s, or 0.32 s alone lies behind it."""
+    found = mbsim.loads(SWITCHED.replace("duration: 0.6", f"duration: {duration}").replace("time: 0.31", "time: 0.1"))
+    sentence = f"accelerations jump at 0.3137 s, in the last step, and the end at {duration:g} s between output times"
+    assert any(sentence in warning for warning in found.run(sensitivity="none").warnings) == is_told

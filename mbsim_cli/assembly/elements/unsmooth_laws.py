@@ -7,6 +7,7 @@ parameters move.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import ceil, floor, inf
 from typing import NamedTuple
 
@@ -252,6 +253,9 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
         elif when and not together.isdisjoint(group):
             lack = "derivatives by it of integrals and smooth maxima are wrong where parameters move these apart"
             warn(law, f"signals jump by several laws {when}: {lack}", "let them jump a little apart")
+    for law, time in _jumps_at_end(problem) if model_file.objectives else ():
+        lack = f"and the end at {options.duration:g} s between output times: objectives are continued across the jump"
+        warn(law, f"accelerations jump at {time:g} s, in the last step, {lack}", "let whole steps make up the duration")
     unmoved, near = np.full(len(problem.theta), False), MEETS * options.end
     for law in dict.fromkeys(driving.tolist() if options.analysis == "forward_dynamics" else ()):
         if group := [point for point in _edges(problem, unmoved, law) if abs(point.time) <= near]:
@@ -261,6 +265,19 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
                 sentence = f"{start}: the mechanism starts in motion, and the impulse before is left out"
                 warn(law, sentence, SMOOTHER)
     return warnings
+
+
+def _jumps_at_end(problem: Problem) -> Iterator[tuple[int, float]]:
+    """Laws and times of jumps in the last step, or behind it, of an analysis that ends between output times."""
+    options = problem.options
+    if abs(options.duration - options.end) <= WHOLE * options.step:
+        return
+    longer = replace(problem, options=replace(options, duration=options.end + 2.0 * options.step))
+    edges = driving_edges(longer, _driving(problem))
+    jumps = [(edge.law, edge.points[0].time) for edge in edges if edge.rate_jumps or edge.acceleration_jumps]
+    for law, time in [*jumps, *((law, group[0].time) for law, group, *_ in _jumping_forces(longer))]:
+        if options.end - options.step < time < options.duration:
+            yield law, time
 
 
 def _of_jump(problem: Problem, law: int, time: float, before: np.ndarray, behind: np.ndarray, when: str) -> str:
