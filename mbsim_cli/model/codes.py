@@ -149,7 +149,7 @@ ON_BODIES = {  # the same of all others
 }
 ELEMENTS = {**ALONG, **ON_BODIES}
 EVERYWHERE = frozenset(("spring", "applied"))  # all kernels know them
-TOGETHER = frozenset(("drag", "tyre", "contact"))  # a model with one has kernels for all: each set has its own kernels
+TOGETHER = frozenset(("drag", "tyre"))  # a model with one has kernels for all: each set has its own kernels
 
 
 class TyreQuantity(IntEnum):

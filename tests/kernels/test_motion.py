@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mbsim_cli.kernels.integrators.ali3p import CHECKED, ONCE
 from mbsim_cli.model.codes import Axes, Force, Joint, Measure, Sensor
 from mbsim_cli.model.layout import COM, GROUND
 from tests.kernels.differentiate import simulate
@@ -38,10 +39,12 @@ def test_formulations_agree():
         assert np.abs(one[name] - two[name]).max() <= 1e-9 * np.abs(one[name]).max(), name
 
 
-def test_a_first_correction_ends_a_step_only_behind_one_of_two():
+def test_a_first_correction_ends_a_step_only_behind_few_and_at_most_three_times_in_a_row():
     counts = simulate(four_bar().problem(step=1e-4), 60)["iterations"]
     (ones,) = np.nonzero(counts[1:] == 1)
-    assert len(ones) and (counts[ones] == 2).all(), counts
+    assert len(ones) and (counts[ones] <= ONCE).all(), counts
+    ends = "".join("1" if count == 1 else " " for count in counts).split()
+    assert max(map(len, ends)) == CHECKED - 1, counts
 
 
 def test_constraints_hold_to_all_orders():

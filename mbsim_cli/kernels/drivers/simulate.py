@@ -19,7 +19,16 @@ from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import stays_finite
-from mbsim_cli.kernels.integrators.ali3p import TURNED, Equations, State, copy_iterate, end_of_step, newton, project
+from mbsim_cli.kernels.integrators.ali3p import (
+    CHECKED,
+    TURNED,
+    Equations,
+    State,
+    copy_iterate,
+    end_of_step,
+    newton,
+    project,
+)
 from mbsim_cli.kernels.integrators.ali3p_derivatives import OfProjections, vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.onsets import Onsets, find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import Past, predict
@@ -130,7 +139,9 @@ def make_step(model, theta, control, step, scale, latest, directions, state, sen
     turn = predict(
         model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
     )
-    status, count, scale = newton(model, theta, t, control, scale, latest if turn <= TURNED else 0, state, work)
+    if turn > TURNED:
+        latest = 0
+    status, count, scale = newton(model, theta, t, control, scale, latest, step % CHECKED == 0, state, work)
     if has_onsets:
         if status == Status.OK:
             find_arguments(model, theta, work.onsets, state, kin, work.reached)

@@ -20,7 +20,7 @@ from mbsim_cli.kernels.drivers.integrate_cases import case_of
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, make_step, write_row
 from mbsim_cli.kernels.drivers.stepping import stays_finite
-from mbsim_cli.kernels.integrators.ali3p import project, trapezoidal_tangent
+from mbsim_cli.kernels.integrators.ali3p import CHECKED, project, trapezoidal_tangent
 from mbsim_cli.kernels.integrators.ali3p_cases import (
     ALONE,
     ENDED,
@@ -149,7 +149,7 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, dec
             break
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         _form_tangents(model, t, control, cases, numbers, decisions, leader)
-        correct_cases(model, control, iteration, state, work, decisions)
+        correct_cases(model, control, iteration, step % CHECKED == 0, state, work, decisions)
     ended = cases_at(decisions, ENDED)
     if ended == 0:
         return

@@ -17,7 +17,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads, with_loads
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move_bodies, rates, speeds, tangent
-from mbsim_cli.kernels.compiler.jit import kernel, merged
+from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 from mbsim_cli.model.codes import Force, Status
 from mbsim_cli.model.layout import NONE
 
@@ -93,7 +93,8 @@ STALE = 0.1  # contraction above which the tangent is formed anew
 # Which correction is the last: a small one, or one that is small once it contracts as those before.
 MARGIN = 1e-2  # of the tolerance, that the last correction is below: gradients lose digits
 SHIFT = 10.0  # floors of a correction after which positions that were evaluated before it still serve: 1e-15
-ONCE = 2  # corrections in a step, after which the next step may end with its first one
+ONCE = 2  # corrections in a step, at most, after which the next step may end with its first one
+CHECKED = 4  # steps, of which one takes two corrections: contraction shows that an old tangent still serves
 IMAGINARY = 6  # corrections of a complex motion, at least: then imaginary parts, which no size counts, have converged
 
 # Round-off: corrections that are small and no longer shrink.
@@ -113,19 +114,19 @@ HARDEST = 1e9  # that ratio, at most: updates mend the digits that elimination l
 
 
 @kernel
-def newton(model, theta, t, control, scale, latest, state, work):
+def newton(model, theta, t, control, scale, latest, checks, state, work):
     """Iterate to the motion at t; return status, iterations and the new scale.
 
     ``scale`` is the largest acceleration so far, in the norm of the tangent's diagonal: what the tolerance
     is relative to. ``latest`` counts the iterations of the step before, 0 where ``work.tangent`` holds no usable
-    tangent. ``work`` (drivers.simulate.Work) receives kinematics, constraints and forces, of positions that differ from
-    those of the state by round-off, and of the accelerations before the last correction. The constants above say when
-    each decision is taken.
+    tangent; ``checks`` says that the first correction is not to be the last. ``work`` (drivers.simulate.Work) receives
+    kinematics, constraints and forces, of positions that differ from those of the state by round-off, and of the
+    accelerations before the last correction. The constants above say when each decision is taken.
     """
     h, eq, columns, before = control.h, work.eq, work.column, work.iterate
     fresh, previous, share, bends = 0 < latest <= FEW, np.inf, 1.0, have_bends(model.forces)
     tolerance, ratio = control.correction_tolerance, control.ratio
-    least = IMAGINARY if np.iscomplexobj(state.z) else int(latest != ONCE)  # corrections before one may be the last
+    least = IMAGINARY if np.iscomplexobj(state.z) else least_corrections(latest, checks)  # before the last one
     careful = False  # since a correction grew: then tangents are of the iterates they act on, and shares are halved
     stalled_at = np.inf  # size at which corrections by an old tangent have just stalled
     left = control.max_iterations  # corrections that may still be taken; going back is none
@@ -179,6 +180,12 @@ def newton(model, theta, t, control, scale, latest, state, work):
                 tolerance, ratio = BY_UPDATES, max(ratio, min(HARDER * ratio, HARDEST))
         previous = size
     return Status.NO_CONVERGENCE, control.max_iterations, scale
+
+
+@inlined
+def least_corrections(latest, checks):
+    """Corrections before one may be the last, 0 or 1."""
+    return int(checks or latest == 0 or latest > ONCE)
 
 
 @kernel

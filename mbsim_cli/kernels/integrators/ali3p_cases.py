@@ -16,12 +16,12 @@ from mbsim_cli.kernels.compiler.simd import select
 from mbsim_cli.kernels.integrators.ali3p import (
     AMPLIFIED,
     FEW,
-    ONCE,
     ROUND_OFF,
     STALE,
     STALLED,
     have_bends,
     is_enough,
+    least_corrections,
     put_residual,
     size_of_correction,
 )
@@ -65,7 +65,7 @@ def cases_at(decisions, stage):
 
 
 @kernel
-def correct_cases(model, control, iteration, state, work, decisions):
+def correct_cases(model, control, iteration, checks, state, work, decisions):
     """Solve for the corrections of all; judge them, and take those of cases that go on."""
     put_residual(control.h, work.eq, work.column)
     solve_constrained(work.tangent, control.correction_tolerance, work.column)
@@ -74,14 +74,14 @@ def correct_cases(model, control, iteration, state, work, decisions):
     bends = have_bends(model.forces)
     for lane in range(decisions.stage.size):
         if decisions.stage[lane] == GOING:
-            _decide(lane, control, iteration, bends, decisions)
+            _decide(lane, control, iteration, checks, bends, decisions)
     going = cases_at(decisions, GOING)
     if going != 0:
         apply_corrections(control.h, going, state, work.column)
 
 
 @kernel
-def _decide(lane, control, iteration, bends, decisions):
+def _decide(lane, control, iteration, checks, bends, decisions):
     """Whether the case of a lane is at its end, goes on, or is to make the step alone."""
     size, acceleration, floor = decisions.sizes[0, lane], decisions.sizes[1, lane], decisions.sizes[2, lane]
     previous = decisions.previous[lane]
@@ -94,7 +94,9 @@ def _decide(lane, control, iteration, bends, decisions):
     grows = bends and not close and size > previous
     if grows or not np.isfinite(size):
         decisions.stage[lane] = ALONE
-    elif (iteration > 0 or decisions.before[lane] == ONCE) and is_enough(control, scale, size, previous, floor):
+    elif iteration >= least_corrections(decisions.before[lane], checks) and is_enough(
+        control, scale, size, previous, floor
+    ):
         decisions.stage[lane] = ENDED
     elif stalls or iteration + 1 == control.max_iterations:
         decisions.stage[lane] = ALONE
