@@ -130,8 +130,7 @@ class Packed:
             self.forces.add(name, force)
         self.initial_measures = initial_measures(system, self.measures)
         self.sensors = SensorTable(system, self.measures, self.forces, self.constraints)
-        switching = forward and options.integrated  # ALI3-P would halve derivatives: see ``check_jumping_forces``
-        self.signals = SignalTable(system, self.measures, self.laws, self.sensors, switching=switching)
+        self.signals = SignalTable(system, self.measures, self.laws, self.sensors, options)
         for moving in self.forces.moving:
             self.signals.add(moving)
         for name, sensor in file.sensors.items():

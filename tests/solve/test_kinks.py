@@ -302,6 +302,26 @@ def test_integrals_follow_forces_that_jump_within_one_output_interval(integrator
         assert not assembled.warnings
 
 
+@pytest.mark.interpreted
+@pytest.mark.parametrize("how", ["ali3p-rtdyn1", "ali3p-natural"])
+def test_steps_end_where_expressions_bend_in_time(how):
+    """As where a law of force does, but for those that jump; so derivatives are those by the law."""
+
+    def found_of(force, method="ddm"):
+        force = {"f": {"type": "drive", "coordinate": "slope.displacement"} | force}
+        by = {"formulation": how, "step": 0.01, "sensitivity": {"method": method, "parameters": "all"}}
+        assembled = build(model(RAMP, drives=False, extra={"forces": force}, **by), Settings(), None)
+        return assembled.problem.stops, evaluate(assembled.problem, assembled.objectives)
+
+    falls = {"value": "if(t < a, h, if(b > t, h*(b - t)/(b - a), 0))"}
+    _, exact = found_of({"law": RAMP})
+    for method in ("ddm", "adjoint"):
+        _, found = found_of(falls, method)
+        for name in "sv":
+            np.testing.assert_allclose(found[name].gradient, exact[name].gradient, rtol=1e-10)
+    assert found_of({"value": "if(t < a, h, 0.5*h)"})[0] == ()
+
+
 def test_integrals_over_what_jumps_between_two_time_points_are_warned_of():
     extra = {"objectives": {"e": {"integral": "acc**2"}}}
     by = {"sensitivity": {"method": "ddm", "parameters": "all"}, "parameters": {"a": A, "b": A + 3e-3}}

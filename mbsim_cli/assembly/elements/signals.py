@@ -18,7 +18,7 @@ from mbsim_cli.assembly.parameters.numbers import Scalar, table
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import JUMPING, SENSOR_WIDTH, Law, Operation, Sensor
 from mbsim_cli.model.layout import NONE, LoadedSignals, NoSignals, Signals
-from mbsim_cli.model.problem import Branching
+from mbsim_cli.model.problem import Branching, Options
 from mbsim_cli.spec.expressions.number import (
     NATURAL,
     RATE,
@@ -30,7 +30,7 @@ from mbsim_cli.spec.expressions.number import (
     sensor_in,
     written_out,
 )
-from mbsim_cli.spec.expressions.program import Program, Step, law, steps_of
+from mbsim_cli.spec.expressions.program import Program, Step, constant, law, steps_of
 from mbsim_cli.spec.expressions.syntax import parse
 
 OWN = 3  # places of g, g' and t
@@ -59,18 +59,17 @@ _CODES = {
     },
 }
 
+TRIES = 3  # motions at random, at which expressions are tried for continuity
 
 WATCHED = (*JUMPING, Operation.ATAN2)  # operations whose jumps a run warns of
 
 
 class SignalTable:
-    """Collects expressions and the sensors that they read; ``switching`` as of ``_switched``."""
+    """Collects expressions and the sensors that they read, of an analysis with ``options``."""
 
-    def __init__(
-        self, system: System, measures: MeasureTable, laws: LawTable, sensors: SensorTable, *, switching: bool
-    ):
+    def __init__(self, system: System, measures: MeasureTable, laws: LawTable, sensors: SensorTable, options: Options):
         self._system, self._measures, self._laws, self._sensors = system, measures, laws, sensors
-        self._switching = switching
+        self._forward, self._integrated = options.analysis == "forward_dynamics", options.integrated
         self.automatic: list[tuple[int, int]] = []  # as those of ``ForceTable``
         self._tapes: list[_Tape] = []
         self._of_force: list[tuple[int, int]] = []
@@ -109,9 +108,9 @@ class SignalTable:
             shifted, places[TIME] = steps_of(_SHIFTED, {TIME: _OWN[TIME], LATE: places[LATE]}, first, {})
         steps, result = steps_of(tree, places, first + len(shifted), parts)
         given = [Number(0.0) if name in (NATURAL, LATE) or name in self._nothing else Number(name) for name in numbers]
-        if TIME in found and self._switching:
+        if TIME in found and self._forward:
             fixed = {behind + k: given[k] for k, name in enumerate(numbers) if name not in (NATURAL, LATE)}
-            steps = self._switched(steps, places[TIME], fixed, moving.path, laws)
+            steps = self._with_breakpoints(steps, result, places[TIME], fixed, moving.path, laws)
         tape.write([*shifted, *steps], result, first, laws)
         tape.numbers = behind
         value = self._system.geometry.numbers
@@ -121,39 +120,66 @@ class SignalTable:
         self._tapes.append(tape)
         self._of_force.append((moving.force, moving.component))
 
-    def _switched(
-        self, steps: list[Step], time: int, fixed: Mapping[int, Number], path: str, laws: dict[str, int]
+    def _with_breakpoints(
+        self, steps: list[Step], result: int, time: int, fixed: Mapping[int, Number], path: str, laws: dict[str, int]
     ) -> list[Step]:
-        """The steps behind the place ``time`` of t, with laws of time for comparisons of t with what is fixed.
+        """The steps behind the place ``time`` of t, with laws that end steps of integrators where t is compared.
 
-        These are 1 or 0, and have a breakpoint at which steps of integrators end. ``fixed`` are numbers of the file by
-        their places; laws are added to the table and to ``laws``.
+        ``fixed`` are numbers of the file by their places; laws are added to the table and to ``laws``. Where
+        Runge-Kutta methods integrate, laws that are 1 or 0 stand for comparisons of t with what is fixed. ALI3-P, which
+        refuses laws of forces that jump, has a law beside those that let the expression bend: it changes nothing else.
         """
-        known, found = set(fixed), list[Step]()
+        known, found, beside = set(fixed), list[Step](), list[Step]()
         for place, (operation, operands) in enumerate(steps, time + 1):
             others = [operand for operand in operands if operand != time]
-            if operation.name in ("less", "less_equal") and len(others) == 1 and others[0] in known:
-                limit = partial(self._fixed_value, Program(time + 1, steps, others[0]), time + 1, fixed)
-                window: Callable[[], tuple[Scalar, Scalar]] = (
-                    partial(_before, limit) if operands[0] == time else partial(_behind, limit)
-                )
+            compares = operation.name in ("less", "less_equal") and len(others) == 1 and others[0] in known
+            limit = partial(self._fixed_value, steps, others[0], time, fixed) if compares else None
+            if limit and (self._integrated or self._bends(steps, result, time, fixed, place, limit())):
+                term = Term(Law.POLYNOMIAL, 2, partial(_line, limit), partial(_before, limit))
+                if self._integrated:
+                    window = partial(_before if operands[0] == time else _behind, limit)
+                    term = Term(Law.CONSTANT, 1, lambda: (1.0,), window)
                 name = f"{path} {place}"
-                laws[name] = self._laws.add(path, [Term(Law.CONSTANT, 1, lambda: (1.0,), window)])
-                found.append((law(name), (time,)))
-                continue
+                laws[name] = self._laws.add(path, [term])
+                if self._integrated:
+                    operation, operands = law(name), (time,)
+                else:
+                    beside.append((law(name), (time,)))
             if known.issuperset(operands) and not operation.name.startswith("law:"):
                 known.add(place)
             found.append((operation, operands))
+        return found + beside
+
+    def _fixed_value(self, steps: list[Step], place: int, time: int, fixed: Mapping[int, Number]) -> Scalar:
+        """Value at a place that depends on ``fixed`` numbers alone, behind steps that follow the place ``time``."""
+        program, inputs = Program(time + 1, steps, place), [0.0] * (time + 1)
+        for at, number in fixed.items():
+            if program.reads(at):
+                inputs[at] = self._system.geometry.numbers(number)
+        found: Scalar = program.value(inputs)[()]
         return found
 
-    def _fixed_value(self, program: Program, inputs: int, fixed: Mapping[int, Number]) -> Scalar:
-        """Value of a program of so many inputs that reads ``fixed`` ones alone, by their places."""
-        given: list[Scalar] = [0.0] * inputs
-        for place, number in fixed.items():
-            if program.reads(place):
-                given[place] = self._system.geometry.numbers(number)
-        found: Scalar = program.value(given)[()]
-        return found
+    def _bends(
+        self, steps: list[Step], result: int, time: int, fixed: Mapping[int, Number], place: int, limit: Scalar
+    ) -> bool:
+        """Whether an expression is continuous where its step at a place compares t with a limit: at any motion.
+
+        That is tried at random.
+        """
+        random = np.random.default_rng(place)
+        inputs: list[Any] = list(random.uniform(0.5, 1.5, (time + 1, TRIES)))
+        for at, number in fixed.items():
+            inputs[at] = self._system.geometry.numbers(number)
+        inputs[time] = inputs[_OWN[TIME]] = limit
+        tried = [
+            (constant(random.uniform(0.5, 1.5)), ()) if operation.name.startswith("law:") else (operation, operands)
+            for operation, operands in steps
+        ]
+        sides = []
+        for side in (0.0, 1.0):
+            tried[place - time - 1] = constant(side), ()
+            sides.append(Program(time + 1, tried, result).value(inputs))
+        return bool(np.allclose(sides[0], sides[1], rtol=1e-9, atol=1e-9))
 
     def add_branchings(self, places: Sequence[str]) -> tuple[Branching, ...]:
         """Record the inputs of expressions that may jump; ``places`` are those of all expressions in the file."""
@@ -251,6 +277,11 @@ class SignalTable:
             self._entries.append(entry)
             self._rows.append(self._rows[-1] + SENSOR_WIDTH[entry.kind])
         return self._known[key]
+
+
+def _line(limit: Callable[[], Scalar]) -> tuple[Scalar, Scalar]:
+    """Coefficients of t less a limit."""
+    return -limit(), 1.0
 
 
 def _before(limit: Callable[[], Scalar]) -> tuple[Scalar, Scalar]:
