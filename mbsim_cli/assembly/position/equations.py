@@ -308,7 +308,7 @@ def groups(equations: Equations) -> list[Group]:
     ]
     wanted, found = set(equations.of_position), []
     for rows in connected([which.tolist() for which in reads]):
-        columns = np.unique(np.concatenate([reads[row] for row in rows]))
+        columns = np.array(sorted({c for row in rows for c in reads[row].tolist()}), np.int64)
         of_position = [place for place, row in enumerate(rows) if row in wanted]
         local = Local(equations, rows, of_position, [np.searchsorted(columns, reads[row]) for row in rows])
         found.append(Group(local, np.array(rows), columns))

@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.model.codes import Column
-from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.coordinates import all_but, kinds
 from mbsim_cli.model.layout import STEP
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import Instant
@@ -163,7 +163,7 @@ class Chart:
         _, order = rank_and_pivots(J[:, columns].T)
         self.rows = order[:rank]
         self.dependent = np.sort(columns)
-        self.independent = np.setdiff1d(np.arange(self.size), self.dependent)
+        self.independent = all_but(self.size, self.dependent)
 
 
 @dataclass(frozen=True)
