@@ -86,7 +86,8 @@ def _shares(levels: Sequence[np.ndarray], results: np.ndarray) -> np.ndarray:
     if _complete(levels):
         between = [np.sum(np.bincount(level, results) ** 2 / np.bincount(level)) for level in levels]
         return np.array(between) / np.sum(results**2)
-    many = 2 * len(levels) > min(len(results), MOST_FUNCTIONS)
+    segments = min(2, max(int(level.max()) for level in levels))  # one alone shows nothing of what rises and falls
+    many = segments * len(levels) > min(len(results) // 2, MOST_FUNCTIONS)
     together = [[level] for level in levels] if many else [levels]
     return np.concatenate([_fitted(some, results) for some in together])
 

@@ -167,6 +167,15 @@ def test_main_effects_of_many_parameters(cases, parameters, chance):
     assert np.all(shares[1:] < chance)
 
 
+def test_effects_that_rise_and_fall_among_few_cases():
+    """Of 6 (a - 1/2)^2 + b the variances are 36/180 and 1/12."""
+    of_a = 0.2 / (0.2 + 1 / 12)
+    for seed in range(8):
+        values = sobol(6, 20, seed)
+        shares = main_effects(values, 6.0 * (values[:, 0] - 0.5) ** 2 + values[:, 1])
+        assert shares[0] == pytest.approx(of_a, abs=0.3)  # straight lines alone show none of it
+
+
 def test_main_effects_of_parameters_that_vary_together_or_not():
     a = np.linspace(1.0, 2.0, 40)
     values = np.column_stack([a, 5.0 - a**2, np.full(40, 3.0), np.random.default_rng(1).random(40)])
