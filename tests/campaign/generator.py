@@ -11,6 +11,7 @@ import numpy as np
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
+from mbsim_cli.errors import ModelError
 
 FREEDOM = {"fixed": 0, "revolute": 1, "prismatic": 1, "universal": 2, "cylindrical": 2, "spherical": 3, "planar": 3}
 FREEDOM["floating"] = 6
@@ -140,6 +141,10 @@ class Mechanism:
         if free:
             moving = self.data["joints"][self.pick(free)]["initial"]
             moving |= {"angular_velocity": self.number(-1, 1), "independent": True}
+            try:
+                build(self.load(), sensitivity="none")
+            except ModelError:  # the loop holds it
+                del moving["angular_velocity"], moving["independent"]
 
     @staticmethod
     def _seen_from(at: Any, body: int, a: np.ndarray) -> list[float]:
