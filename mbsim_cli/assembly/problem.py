@@ -380,13 +380,13 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         from mbsim_cli.assembly.objectives import responding
 
         problem = responding(system, packing.numbers, problem, packed.sensors.rows)
+    by_all = problem.theta_rho
     if problem.options.analysis == "forward_dynamics":
         if problem.options.integrated:
             check_driving_laws(problem, system.issue)
         else:
             check_jumping_forces(problem, packing.model_file.calls, system.issue)
-        if has_breakpoints(problem):
-            by_all = problem.theta_rho  # by all parameters, so that runs with and without gradients take the same steps
+        if has_breakpoints(problem):  # by all parameters: runs with and without gradients take the same steps
             if (every := list(packing.model_file.parameters)) != list(wanted):
                 laws = problem.model.laws
                 by_all = system.theta.jacobian(every, {*laws.theta.tolist(), *laws.window.tolist()})
@@ -394,7 +394,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
             problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
     along_time = problem.options.analysis in ("forward_dynamics", "inverse_dynamics", "kinematics")
     if along_time and packing.model_file.objectives:
-        problem = replace(problem, splits=splits_of(problem))
+        problem = replace(problem, splits=splits_of(problem, by_all))
     system.stop()
     return problem
 

@@ -79,9 +79,10 @@ class Coincidence(NamedTuple):
         return np.full(len(self.breakpoints), 0.0 if self.row is None else 1.0)
 
 
-def has_sides(problem: Problem) -> bool:
-    """Whether derivatives by any parameter of the file may be one-sided."""
-    return bool(_coincidences(problem, problem.theta, problem.theta_rho))
+def has_sides(problem: Problem, by_all: np.ndarray) -> bool:
+    """Whether derivatives by any parameter of the file are one-sided; ``by_all`` (len(theta), q) are those of theta."""
+    coincidences = _coincidences(problem, problem.theta, by_all)
+    return any(each.direction(k) is not None for each in coincidences for k in range(by_all.shape[1]))
 
 
 def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:

@@ -322,6 +322,22 @@ def test_steps_end_where_expressions_bend_in_time(how):
     assert found_of({"value": "if(t < a, h, 0.5*h)"})[0] == ()
 
 
+@pytest.mark.interpreted
+@pytest.mark.parametrize("integrator", ["dop853", "esdirk"])
+def test_integrals_follow_pieces_of_one_law_beside_another_within_an_output_interval(integrator):
+    """A force bends 2 ms behind a; both pieces of the driving law that meet at a, or at b, move with it alike."""
+    bends = {"type": "spline", "times": [0, A + 2e-3, 2], "values": [0, 1, 0], "between": "linear"}
+    force = {"type": "drive", "coordinate": "slope.displacement", "law": bends}
+    extra = {"forces": {"f": force}, "objectives": {"e": {"integral": "acc**2"}}}
+    by = {"step": 5e-3, "integrator": integrator, "extra": extra, "sensors": ACCELERATES}
+    sensitivity = {"method": "ddm", "parameters": ["a", "b"]}
+    assembled = build(model(BLEND, drives=True, sensitivity=sensitivity, **by), Settings(), None)
+    found = evaluate(assembled.problem, assembled.objectives)["e"]
+    assert found.value == pytest.approx(HEIGHT**2 * (B - A), rel=1e-8)
+    np.testing.assert_allclose(found.gradient, [-(HEIGHT**2), HEIGHT**2], rtol=1e-8)
+    assert not assembled.warnings
+
+
 def test_integrals_over_what_jumps_between_two_time_points_are_warned_of():
     extra = {"objectives": {"e": {"integral": "acc**2"}}}
     by = {"sensitivity": {"method": "ddm", "parameters": "all"}, "parameters": {"a": A, "b": A + 3e-3}}

@@ -109,11 +109,12 @@ def _jumping_forces(problem: Problem) -> Iterator[tuple[int, list[Breakpoint], f
                 yield law, group, before, behind
 
 
-def splits_of(problem: Problem) -> tuple[Split, ...]:
+def splits_of(problem: Problem, by_all: np.ndarray) -> tuple[Split, ...]:
     """Times at which integrals are split: accelerations jump, and time points lie on each side until other changes.
 
     Two of them on each side, but for adaptive steps, which end at changes and have time points inside. Where the rate
-    of a driving law jumps, integrals have its impulse, which steps spread.
+    of a driving law jumps, integrals have its impulse, which steps spread. ``by_all`` (len(theta), q) are derivatives
+    by all parameters of the file.
     """
     options, unmoved = problem.options, np.full(len(problem.theta), False)
     driving = _driving(problem)
@@ -123,7 +124,8 @@ def splits_of(problem: Problem) -> tuple[Split, ...]:
     of_all = [*driving.tolist(), *laws_of_forces(problem.model).tolist()]
     points = [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
     groups, near = groups_in_run(points, options.end), WHOLE * options.step
-    inside = bool(groups) and options.analysis == "forward_dynamics" and options.adaptive and not has_sides(problem)
+    stepped = bool(groups) and options.analysis == "forward_dynamics" and options.adaptive
+    inside = stepped and not has_sides(problem, by_all)
     times = [-inf, *(group[0].time for group in groups), inf]
     found = []
     for k, group in enumerate(groups):
