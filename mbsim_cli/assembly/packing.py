@@ -103,7 +103,10 @@ class Packed:
     def __init__(self, system: System, options: Options):
         self.system, file = system, system.model_file
         forward, inverse = file.analysis.type == "forward_dynamics", options.analysis == "inverse_dynamics"
-        _check_joints(system)
+        for check in (_check_frames, _check_design):
+            for name, spec in system.joints.items():
+                system.settle(partial(check, name, spec))
+            system.stop()
         tree = tree_table(system)
         self.pairs = PairTable(system.topology.parent, system.first_column)
         self.tree = cast(Any, with_elastic(system, tree, self.pairs))
@@ -235,15 +238,8 @@ class Packed:
         )
 
 
-def _check_joints(system: System) -> None:
-    """Raise ModelError for joints whose axes give no frame, or else for those that design positions break."""
-    for check in (_check_frames, _check_design):
-        for name, spec in system.joints.items():
-            system.settle(partial(check, name, spec))
-        system.stop()
-
-
 def _check_frames(name: str, spec: AnyJoint, system: System) -> None:
+    """Record a joint whose axes give no frame."""
     with system.at(f"joints.{name}"):
         joint_frames(system.geometry, spec)
 

@@ -37,10 +37,10 @@ def command(
     from mbsim_cli.cli.inspect import show
     from mbsim_cli.io.target import FileKind, check_target, replaced
     from mbsim_cli.study import reduced_bodies
-    from mbsim_cli.study.assembling import load
+    from mbsim_cli.study.assembling import load, named_or_only
 
     model_file = load(model, settings)
-    name = reduced_bodies.chosen_body(model_file, body)
+    name, _ = named_or_only(dict.fromkeys(reduced_bodies.flexible_bodies(model_file)), body, "flexible body")
     chosen = output or Path(f"{name}.sid.h5")
     kind = reduced_bodies.kind_of(chosen)
     if no_derivatives and not kind.keeps_derivatives:

@@ -28,7 +28,6 @@ from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
 from mbsim_cli.spec.model_file import ModelFile, descriptions_of
 from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.reading.source import join
-from mbsim_cli.study.assembling import named_or_only
 from mbsim_cli.system import judged
 
 # Flexible bodies in files of standard input data: reading either kind, and what a file holds.
@@ -212,11 +211,6 @@ def files_of(model_file: ModelFile) -> list[Path]:
 def descriptions(model_file: ModelFile) -> dict[str, str]:
     """Free texts of the file by what they describe."""
     return {join(path): text for path, text in descriptions_of(model_file)}
-
-
-def chosen_body(model_file: ModelFile, name: str | None) -> str:
-    """The body that is asked for, or the only one that deforms; raise UsageError."""
-    return named_or_only(dict.fromkeys(flexible_bodies(model_file)), name, "flexible body")[0]
 
 
 def comment_of(model_file: ModelFile, name: str) -> str:
