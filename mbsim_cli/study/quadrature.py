@@ -296,9 +296,12 @@ BESIDE = 2  # time points on each side of a time, that a cubic polynomial passes
 
 
 def around(time: np.ndarray, moment: float, jumps: Sequence[Jump] = ()) -> slice:
-    """The time points beside a moment, up to four, on its side of all jumps; the last ones where it lies ahead."""
+    """The time points beside a moment, up to four, on its side of all jumps; the last ones where it lies ahead.
+
+    Where fewer than two lie on its side, those across jumps serve, too: positions and rates do not jump.
+    """
     near = piece(jumps, time, moment)
-    if near.start >= near.stop:  # behind a jump that lies ahead, or there is none between two jumps
+    if near.stop - near.start < 2:
         near = slice(0, len(time))
     behind = int(np.searchsorted(time, moment, side="right"))
     first = max(near.start, min(behind - BESIDE, near.stop - 2 * BESIDE))

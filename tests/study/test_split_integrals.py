@@ -134,6 +134,19 @@ def test_extremes_where_time_points_lie_on_jumps_alone(objectives, monkeypatch):
     np.testing.assert_array_equal(adding.weights(TIME), [0.0, 0.0, 1.0, 0.0, 0.0])
 
 
+def test_values_between_jumps_with_one_time_point_are_read_across_them(objectives):
+    """A value that does not jump is right to more than the zeroth order there."""
+    c, d = 0.77, 0.83
+    objective = with_jumps(at_time(objectives[0], 0.815), c, d)
+    for sizes in ((41,), (1,) * 41, (16, 25), (17, 24)):
+        adding = accumulator(objective, 2)
+        for rows in np.split(TIME, np.cumsum(sizes)[:-1]):
+            values = {"time": rows, "sensors": 3.0 * rows[:, None], "d_sensors": np.zeros((len(rows), 1, 2))}
+            adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, len(rows))))
+        assert adding.value == pytest.approx(3.0 * 0.815, rel=1e-12)
+        assert adding.weights(TIME) @ (3.0 * TIME) == pytest.approx(adding.value, rel=1e-13)
+
+
 @pytest.mark.parametrize(("c", "d"), [(0.777, 1.31), (0.8, 1.3)])
 def test_gradients_of_extremes_beside_jumps(objectives, c, d):
     """The signal is largest behind the first jump, its negative behind the second."""
