@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import UsageError, option
-from mbsim_cli.model.problem import Names, Problem, Response
+from mbsim_cli.model.problem import Names, Problem, Response, Split
 from mbsim_cli.spec.analysis import FrequencyResponse
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names as names_in
@@ -84,13 +84,14 @@ def objectives_of(
     parameters: Sequence[str],
     end: Number | None = None,
     jumps: tuple[Jump, ...] = (),
+    every: tuple[Jump, ...] = (),
     environment: Any = None,
 ) -> list[Objective]:
     """Objectives in the order of the file.
 
-    ``end`` is the number of the file for the end of the analysis, None for its last time point; ``jumps`` are as from
-    ``splits_in``. An ``environment`` (``spec.Expressions``) may replace that of the file; ``numbers`` evaluates as
-    ``Numbers``.
+    ``end`` is the number of the file for the end of the analysis, None for its last time point; ``jumps`` are those
+    at which integrals are split, as from ``jumps_in``, and ``every`` one counts for values at single times. An
+    ``environment`` (``spec.Expressions``) may replace that of the file; ``numbers`` evaluates as ``Numbers``.
     """
     file, expressions = model_file.objectives, environment or model_file.expressions
     found: dict[str, Objective] = {}
@@ -101,7 +102,7 @@ def objectives_of(
         if name in found:
             return found[name]
         spec = file[name]
-        arguments: dict[str, Any] = {"sensors": sensor_rows, "jumps": jumps, **ends}
+        arguments: dict[str, Any] = {"sensors": sensor_rows, "jumps": jumps if spec.is_sum else every, **ends}
         names, text = widths, model_file.integrand(spec.text, summed=spec.is_sum)
         if spec.sharpness is not None:
             arguments["sharpness"] = numbers(spec.sharpness)
@@ -138,11 +139,11 @@ def objectives_of(
     return [objective(name) for name in file]
 
 
-def splits_in(problem: Problem) -> tuple[Jump, ...]:
+def jumps_in(problem: Problem, splits: Sequence[Split]) -> tuple[Jump, ...]:
     """Where signals may jump, with derivatives by the parameters of the problem."""
     return tuple(
         Jump(problem.theta[list(numbers)].sum(), problem.theta_rho[list(numbers)].sum(axis=0), before, behind)
-        for numbers, before, behind in problem.splits
+        for numbers, before, behind in splits
     )
 
 

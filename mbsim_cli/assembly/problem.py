@@ -29,7 +29,7 @@ from mbsim_cli.assembly.mechanism import (
     require_loads,
     undetermined_loads,
 )
-from mbsim_cli.assembly.objectives import Objective, expressed, objectives_of, splits_in
+from mbsim_cli.assembly.objectives import Objective, expressed, jumps_in, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, end_of, warnings_of_settings
 from mbsim_cli.assembly.packing import OTHERS, Packing, ParameterValue, pack, parameter_values
 from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Theta
@@ -325,7 +325,15 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     ]
     return Assembled(
         problem=problem,
-        objectives=objectives_of(model_file, packing.numbers, packed.sensors.rows, wanted, end, splits_in(declared)),
+        objectives=objectives_of(
+            model_file,
+            packing.numbers,
+            packed.sensors.rows,
+            wanted,
+            end,
+            jumps_in(declared, declared.splits),
+            jumps_in(declared, splits_of(declared)),
+        ),
         parameters=parameters,
         sensor_rows=packed.sensors.rows,
         contacts=packed.sensors.contacts,
@@ -392,8 +400,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
                 by_all = system.theta.jacobian(every, {*laws.theta.tolist(), *laws.window.tolist()})
             stops = () if problem.options.integrated else event_times_of(problem, by_all)
             problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
-    along_time = problem.options.analysis in ("forward_dynamics", "inverse_dynamics", "kinematics")
-    if along_time and packing.model_file.objectives:
+    if problem.summed:
         problem = replace(problem, splits=splits_of(problem, by_all))
     system.stop()
     return problem

@@ -222,7 +222,8 @@ class Stream:
         self._inside = False  # whether a run has time points inside steps
         self._stored = [Beside(jump, p, self.per_side) for jump in objective.jumps]
         self._within = [Beside(jump, p, INSIDE) for jump in objective.jumps]  # of time points inside steps
-        self.course.jumps = self.course.jumps or objective.jumps
+        if self.sums:
+            self.course.jumps = objective.jumps
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Add a block of time points, which may be empty; ``shift`` (1 + p, B) as of ``Course.points``."""

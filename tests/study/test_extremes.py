@@ -115,3 +115,15 @@ def test_ends_between_output_times_just_behind_a_jump_are_warned_of(duration, is
     found = mbsim.loads(SWITCHED.replace("duration: 0.6", f"duration: {duration}").replace("time: 0.31", "time: 0.1"))
     sentence = f"accelerations jump at 0.3137 s, in the last step, and the end at {duration:g} s between output times"
     assert any(sentence in warning for warning in found.run(sensitivity="none").warnings) == is_told
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+def test_samples_that_are_held_for_two_steps(integrator):
+    """One time point lies between two jumps: a parabola across them would exceed the largest sample."""
+    samples = [0.3, -1.0, 2.0, 1.9, -0.5, 0.4]
+    held = f"times: [0, 0.02, 0.04, 0.06, 0.08, 0.1], values: [{', '.join(f'{sample}*F' for sample in samples)}]"
+    text = SWITCHED.replace("times: [0, T, 2], values: [0, F, 0]", held).replace("k: 8", "k: 0")
+    text = text.replace("integrator: dop853", f"integrator: {integrator}").replace("duration: 0.6", "duration: 0.1")
+    found = mbsim.loads(text.replace("time: 0.31", "time: 0.05")).run(sensitivity="ddm").objectives["largest"]
+    assert found.value == pytest.approx(2.0 * 3.0 / 2.0, rel=1e-12)
+    assert found.by("F") == pytest.approx(2.0 / 2.0, rel=1e-12)

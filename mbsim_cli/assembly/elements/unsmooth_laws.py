@@ -109,14 +109,16 @@ def _jumping_forces(problem: Problem) -> Iterator[tuple[int, list[Breakpoint], f
                 yield law, group, before, behind
 
 
-def splits_of(problem: Problem, by_all: np.ndarray) -> tuple[Split, ...]:
+def splits_of(problem: Problem, by_all: np.ndarray | None = None) -> tuple[Split, ...]:
     """Times at which integrals are split: accelerations jump, and time points lie on each side until other changes.
 
     Two of them on each side, but for adaptive steps, which end at changes and have time points inside. Where the rate
     of a driving law jumps, integrals have its impulse, which steps spread. ``by_all`` (len(theta), q) are derivatives
-    by all parameters of the file.
+    by all parameters of the file; without them, all times at which accelerations jump are found.
     """
     options, unmoved = problem.options, np.full(len(problem.theta), False)
+    if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
+        return ()
     driving = _driving(problem)
     edges = list(driving_edges(problem, driving))
     impulses = {point for edge in edges if edge.rate_jumps for point in edge.points}
@@ -125,13 +127,14 @@ def splits_of(problem: Problem, by_all: np.ndarray) -> tuple[Split, ...]:
     points = [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
     groups, near = groups_in_run(points, options.end), WHOLE * options.step
     stepped = bool(groups) and options.analysis == "forward_dynamics" and options.adaptive
-    inside = stepped and not has_sides(problem, by_all)
+    inside = stepped and by_all is not None and not has_sides(problem, by_all)
     times = [-inf, *(group[0].time for group in groups), inf]
     found = []
     for k, group in enumerate(groups):
         jumps = [point for point in group if point in jumping]
         spans = (times[k] + near, times[k + 1] - near), (times[k + 1] + near, times[k + 2] - near)
-        if jumps and impulses.isdisjoint(group) and all(_is_enough(span, options, inside) for span in spans):
+        enough = by_all is None or all(_is_enough(span, options, inside) for span in spans)
+        if jumps and enough and impulses.isdisjoint(group):
             found.append(Split(jumps[0].numbers, *spans))
     return tuple(found)
 
