@@ -127,6 +127,12 @@ def _laws_of_elements(model: Model) -> np.ndarray:
     return model.forces.law[np.isin(model.forces.kind, (Force.ALONG_MEASURE, *APPLIED)), 0]
 
 
+def laws_that_move(problem: Problem) -> np.ndarray:
+    """``laws_of_forces`` but for those of comparisons of t, in brackets, that sums over time alone read."""
+    laws, forces = laws_of_forces(problem.model), enumerate(problem.names.forces)
+    return laws[~np.isin(laws, problem.model.forces.law[[f for f, name in forces if name.startswith("(")], 0])]
+
+
 def groups_in_run(breakpoints: Sequence[Breakpoint], end: float) -> list[list[Breakpoint]]:
     """Breakpoints within a run to ``end`` in order of time, in groups that differ by round-off only."""
     near = MEETS * end

@@ -18,7 +18,7 @@ import numpy as np
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.problem import Block, Problem, instants_of
-from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_laws, grouped, laws_of_forces, movable
+from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_laws, grouped, laws_that_move, movable
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.adjoint.readings import Pulled, Seen
@@ -137,7 +137,7 @@ def _coincidences(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[C
     moved, near = movable(problem) | by.any(axis=1), MEETS * end
     driving, of_forces = (
         breakpoints_of_laws(model.laws, theta.real, moved, laws)
-        for laws in (model.constraints.law, laws_of_forces(model))
+        for laws in (model.constraints.law, laws_that_move(problem))
     )
     bending = [*driving, *(point for point in of_forces if not point.smooth)]
     within = {point.numbers: point for point in bending if near < point.time <= end + near}

@@ -94,7 +94,7 @@ def _expand_calls_of_laws(review: Review) -> None:
             model.derived.calls[call] = _add_value(review, path, value, law if argument == TIME else None)
         if path[0] == "objectives" and model.objectives[str(path[1])].is_sum:
             for (first, end), node in comparisons_in(whole).items():
-                if whole[first:end] not in model.calls and (switch := _switch(node, model)) is not None:
+                if whole[first:end] not in model.derived.comparisons and (switch := _switch(node, model)) is not None:
                     name = _add_value(review, path, Expression(1.0), switch)
                     model.derived.comparisons[whole[first:end]] = name
 

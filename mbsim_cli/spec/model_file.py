@@ -302,9 +302,9 @@ class ModelFile(Sections):
     def calls(self) -> dict[str, str]:
         """Names that objectives and sensors read in the place of calls of laws: values of forces on the ground.
 
-        Sums over time also read such values for comparisons of t with formulas of parameters.
+        Sums over time also read such values for comparisons of t with formulas of parameters, in brackets here.
         """
-        return {**self.derived.calls, **self.derived.comparisons}
+        return {**self.derived.calls, **{f"({text})": name for text, name in self.derived.comparisons.items()}}
 
     def integrand(self, text: str, *, summed: bool = False) -> str:
         """An expression of an objective or sensor that reads nothing but sensors, t and parameters.

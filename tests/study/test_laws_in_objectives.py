@@ -10,6 +10,7 @@ from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.errors import ModelError
 from mbsim_cli.solve.linear.state_space import inputs_of
+from mbsim_cli.solve.sides import sides_of
 
 A, W = 0.3, 2.0
 
@@ -158,6 +159,23 @@ def test_means_follow_jumps_of_laws_and_of_comparisons_with_t(method, formulatio
         mean = 3.0 - 20.0 * 0.0537 if exact == 1.0 else 2.0 - 10.0 * 0.0537
         assert found.objectives[name].value == pytest.approx(mean, rel=1e-12), name
         assert found.objectives[name].by("A") == pytest.approx(-20.0 * exact, rel=1e-11), name
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "recursive"])
+def test_comparisons_with_t_in_sums_leave_the_motion_alone(formulation):
+    """Also at an output time, where laws that act would have runs of both sides; they are no inputs."""
+    analysis = {"step": 0.01, "duration": 0.1, "formulation": formulation, "sensitivity": {"method": "adjoint"}}
+    analysis["sensitivity"]["parameters"] = ["A"]
+    mean = {"mean": {"mean": "if(t < A, 1, 3)"}}
+    text = data(laws={}, objectives=mean, sensors={}, parameters={"A": 0.05}, analysis=analysis)
+    assembled = build(spec.load("m.yaml", texts={"m.yaml": text}))
+    assert not assembled.problem.stops and not sides_of(assembled.problem) and not assembled.warnings
+    with pytest.raises(mbsim.UsageError, match=r"no force or law 'zz'; there are none$"):
+        inputs_of(assembled.problem, ["zz"], 0.0)
+    found = mbsim.loads(text).run()
+    assert not found.warnings and found.objectives["mean"].value == pytest.approx(2.0, rel=1e-12)
+    assert found.objectives["mean"].by("A") == pytest.approx(-20.0, rel=1e-11)
 
 
 def test_a_law_that_jumps_may_be_called_where_none_may_act():

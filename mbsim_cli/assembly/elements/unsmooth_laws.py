@@ -25,6 +25,7 @@ from mbsim_cli.solve.breakpoints import (
     groups_in_run,
     laws_of_forces,
     laws_of_time,
+    laws_that_move,
 )
 from mbsim_cli.solve.sides import has_sides
 from mbsim_cli.spec.model_file import ModelFile
@@ -184,7 +185,7 @@ def event_times_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...
     model, moved, found = problem.model, np.array(by_all.any(axis=1)), dict[tuple[float, bytes], tuple[int, ...]]()
     of_forces, driving = (
         {point for law in laws.tolist() for point in breakpoints_of_law(model.laws, problem.theta, moved, law)}
-        for laws in (laws_of_forces(model), model.constraints.law)
+        for laws in (laws_that_move(problem), model.constraints.law)
     )
     edges = list(driving_edges(problem))
     crossed = {point for edge in edges if edge.rate_jumps for point in edge.points}
