@@ -10,7 +10,16 @@ from typing import Any, NamedTuple
 from mbsim_cli.spec.base import references
 from mbsim_cli.spec.bodies import Body, Cylinder, DesignPoint, Inertia, Rod
 from mbsim_cli.spec.expressions.number import Matrix, Number, coordinate_in, is_moving, read_by, sensor_in
-from mbsim_cli.spec.expressions.syntax import ExpressionError, column, dotted, function_name, names, parse, part_of
+from mbsim_cli.spec.expressions.syntax import (
+    KNOWN,
+    ExpressionError,
+    column,
+    dotted,
+    function_name,
+    names,
+    parse,
+    part_of,
+)
 from mbsim_cli.spec.expressions.units import Dimension, dimension_of, has_angle
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import places
@@ -36,7 +45,7 @@ class Found(NamedTuple):
 def warnings_of(model: ModelFile) -> list[str]:
     """Sentences with their places."""
     of_values = [*_angles(model), *_beyond_bounds(model), *_sizes(model), *_forces(model)]
-    of_names = [*_unread(model), *_unused(model)]
+    of_names = [*_unread(model), *_unused(model), *_hidden(model)]
     if not model.bodies:
         hint = "they stand under bodies, or in a table under dh"
         of_names.insert(0, Found((), "the model has no bodies, and nothing moves", hint))
@@ -104,6 +113,19 @@ def _unused(model: ModelFile) -> Iterator[Found]:
         for name in getattr(model, section):
             if name not in named:
                 yield Found((section, name), f"nothing uses this {what}", "it acts where its name stands")
+
+
+def _hidden(model: ModelFile) -> Iterator[Found]:
+    """Laws with the name of a function, which an expression calls with one argument."""
+    if not (hidden := [name for name in model.laws if name in KNOWN]):
+        return
+    texts = [*(number.text for _, number in model.moving), *model.formulas.values()]
+    texts += [objective.text for objective in model.objectives.values()]
+    calls = [node for text in texts for node in ast.walk(parse(text, vectors=True)) if isinstance(node, ast.Call)]
+    called = {node.func.id for node in calls if isinstance(node.func, ast.Name) and len(node.args) == 1}
+    for name in hidden:
+        if name in called:
+            yield Found(("laws", name), f"expressions with {name}(...) call the function {name}", "rename the law")
 
 
 # Numbers of forces: signs that no passive element has, elements that exert nothing, lengths not read.

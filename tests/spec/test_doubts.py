@@ -36,6 +36,30 @@ def test_laws_that_act_nowhere(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("place", ["objective", "sensor", "force"])
+def test_laws_that_functions_hide(tmp_path, place):
+    """sin(t) is the sine of t, whatever law is called sin; sinus(t) is a law."""
+    text = """\
+mbsim: 1
+bodies: {b: {mass: 1}}
+joints: {j: {type: prismatic, bodies: [ground, b], point: origin, axis: x}}
+laws: {sin: {type: constant, value: 3}}
+forces: {f: {type: drive, coordinate: j.displacement, law: sin}}
+"""
+    text += {
+        "objective": 'objectives: {o: {integral: "2*sin(t)"}}\n',
+        "sensor": 'sensors: {s: {type: expression, value: "sin(t)"}}\n',
+        "force": "",
+    }[place]
+    if place == "force":
+        text = text.replace("law: sin}", 'law: sin, value: "sin(t)"}')
+    assert _doubts(tmp_path, text) == [
+        "model.yaml:4:8: laws.sin: expressions with sin(...) call the function sin; rename the law"
+    ]
+    other = text.replace("law: sin", "law: sinus").replace("{sin:", "{sinus:").replace("sin(t)", "sinus(t)")
+    assert _doubts(tmp_path, other) == []
+
+
 def test_degrees_without_their_unit(tmp_path):
     assert _doubts(tmp_path, ARM) == [
         "model.yaml:2:28: parameters.tilt.value: 20 rad are 3.18 turns; degrees are written 20 deg",
