@@ -289,7 +289,8 @@ def _jumps_at_end(problem: Problem) -> Iterator[tuple[int, float]]:
 def _of_jump(problem: Problem, law: int, time: float, before: np.ndarray, behind: np.ndarray, when: str) -> str:
     """A sentence, or none, on a rate of a driving law that jumps during a run, ``when`` parameters move it."""
     options = problem.options
-    if not abs(behind[0] - before[0]) > SLIGHT * _fastest(problem, law) or options.integrated:
+    size, nearby = abs(behind[0] - before[0]), max(np.abs(before).max(), np.abs(behind).max())
+    if options.integrated or not size > SLIGHT * nearby or not size > SLIGHT * _fastest(problem, law):
         return ""
     jump = f"the rate of the law jumps from {before[0]:.4g} to {behind[0]:.4g} {when or f'at {time:.6g} s'}"
     if options.analysis == "inverse_dynamics":
