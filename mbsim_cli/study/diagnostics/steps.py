@@ -144,9 +144,10 @@ class FiniteHealth:
     def add(self, block: Block | InverseBlock) -> None:
         """Add the next time points."""
         for name, values in _unknown(block):
-            wrong = ~np.isfinite(values)
-            if not wrong.any():
+            finite = np.isfinite(values)
+            if finite.all():
                 continue
+            wrong = ~finite
             if isinstance(block, Block) and name.startswith("d_"):
                 wrong &= block.broken[:, None, :] == 0  # intended NaN, which the gradients report
                 for time, columns, sentence in self._jumped:
