@@ -13,11 +13,13 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     BY_PENALTY,
     factor_penalised,
     solve_constrained,
+    solve_one_change,
 )
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads, with_loads
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move_bodies, rates, speeds, tangent
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
+from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.model.codes import Force, Status
 from mbsim_cli.model.layout import NONE
 
@@ -94,7 +96,7 @@ STALE = 0.1  # contraction above which the tangent is formed anew
 MARGIN = 1e-2  # of the tolerance, that the last correction is below: gradients lose digits
 SHIFT = 10.0  # floors of a correction after which positions that were evaluated before it still serve: 1e-15
 ONCE = 2  # corrections in a step, at most, after which the next step may end with its first one
-CHECKED = 4  # steps, of which one takes two corrections: contraction shows that an old tangent still serves
+CHECKED = 8  # steps, of which one takes two corrections: contraction shows that an old tangent still serves
 IMAGINARY = 6  # corrections of a complex motion, at least: then imaginary parts, which no size counts, have converged
 
 # Round-off: corrections that are small and no longer shrink.
@@ -282,6 +284,9 @@ def apply_correction(h, share, state, columns):
         state.lam[r] -= share * columns.mu[r, 0]
 
 
+PROJECTED = 1e-11  # tolerance of projections, relative to the rates that they change
+
+
 @merged
 def project(model, theta, t, control, state, work):
     """Mass-orthogonal projection of velocities and accelerations, equations (10), (11).
@@ -298,23 +303,23 @@ def project(model, theta, t, control, state, work):
     if not factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR
     speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
-    _project_rate(eq.phi1, state.zd, state.sigma, factor, columns, work.corrections[0])
+    _project_rate(eq.phi1, control.projection_ratio, state.zd, state.sigma, factor, columns, work.corrections[0])
     move_bodies(model, theta, state, kin)
     rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
-    _project_rate(eq.phi2, state.zdd, state.kappa, factor, columns, work.corrections[1])
+    _project_rate(eq.phi2, control.projection_ratio, state.zdd, state.kappa, factor, columns, work.corrections[1])
     for r in range(state.lam.size):
         eq.phi2[r] = -columns.residual[r, 0]
     return Status.OK
 
 
 @merged
-def _project_rate(defect, rate, multiplier_out, factor, columns, correction_out):
+def _project_rate(defect, ratio, rate, multiplier_out, factor, columns, correction_out):
     """Move ``rate`` onto the constraint whose value it violates by ``defect``."""
     for c in range(rate.size):
         columns.b[c, 0] = 0.0
     for r in range(defect.size):
         columns.e[r, 0] = -defect[r]
-    solve_constrained(factor, 1e-6, columns)
+    solve_one_change(factor, ratio, PROJECTED, as_column(rate), columns)
     for c in range(rate.size):
         correction_out[c] = columns.x[c, 0]
         rate[c] += columns.x[c, 0]

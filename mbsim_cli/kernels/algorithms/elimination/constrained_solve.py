@@ -249,9 +249,20 @@ def solve_change(factor, ratio, tolerance, whole, columns):
         left, squares_of_whole = _first(factor, columns, c), _squares_of(factor.weight, whole, c)
         missing = _missing(factor, ratio, left, squares_of_whole, columns.x, c)
         if missing > CERTAIN_ALONE * tolerance:
-            missing = _refine(factor, tolerance, np.sqrt(total(squares_of_whole)), total(left), columns, c)
+            missing = _refine(factor, tolerance, np.sqrt(total(squares_of_whole)), total(left), 0, columns, c)
         error = max(error, missing)
     return error
+
+
+@kernel
+def solve_one_change(factor, ratio, tolerance, whole, columns):
+    """The same of one column, also of cases; ``whole`` (n, 1)."""
+    if factor.alpha.size == 0:
+        return
+    left, square = _first(factor, columns, 0), _squares_of(factor.weight, whole, 0)
+    ended = at_most(_missing(factor, ratio, left, square, columns.x, 0), CERTAIN_ALONE * tolerance)
+    if ended != EVERY:
+        _refine_any(factor, tolerance, np.sqrt(total(square)), total(left), ended, columns, 0)
 
 
 @kernel
@@ -269,12 +280,15 @@ def _solve(factor, tolerance, columns, c):
     left = _first(factor, columns, c)
     if tolerance >= BY_PENALTY:
         return tolerance
-    return _refine_any(factor, tolerance, 0.0, total(left), columns, c)
+    return _refine_any(factor, tolerance, 0.0, total(left), 0, columns, c)
 
 
 @kernel
-def _refine(factor, tolerance, whole, size, columns, c):
-    """Corrections after the first; ``size`` is the square of what that left of the constraints."""
+def _refine(factor, tolerance, whole, size, ended, columns, c):
+    """Corrections after the first; ``size`` is the square of what that left of the constraints.
+
+    ``ended`` has the bits of cases that need none, not all of them.
+    """
     if factor.alpha.size == 0:
         return 0.0
     error, moved = 1.0, np.inf
@@ -294,16 +308,19 @@ def _refine(factor, tolerance, whole, size, columns, c):
 
 
 @kernel
-def _refine_cases(factor, tolerance, whole, size, columns, c):
+def _refine_cases(factor, tolerance, whole, size, ended, columns, c):
     """The same for eight cases: each ends as it ends alone, and keeps what it has then."""
     if factor.alpha.size == 0:
         return 0.0
-    moved, ended, kept = 0.0 * size, 0, 0
+    moved, kept = 0.0 * size, 0
     for update in range(MAX_UPDATES):
+        if ended != kept:
+            _put_chosen(ended & ~kept, columns, c, columns.kept)
+            kept = ended
         before, previous = size, moved
         find_residual(factor, columns, c)
         size = total(_correct(factor, columns.step, columns, c))
-        large, moved = _size_of(factor.weight, columns.x, c), _size_of(factor.weight, columns.step, c)
+        large, moved = max(_size_of(factor.weight, columns.x, c), whole), _size_of(factor.weight, columns.step, c)
         error = select(below(0.0, large), moved / large, 0.0 * large)
         for i in range(factor.weight.size):
             put(columns.x, i, c, at(columns.x, i, c) + at(columns.step, i, c))
@@ -312,11 +329,8 @@ def _refine_cases(factor, tolerance, whole, size, columns, c):
         ended |= at_most(error, tolerance) | at_most(ahead, CERTAIN * tolerance)
         if update > 1:
             ended |= below(0.5 * previous, moved)
-        if ended == EVERY or update == MAX_UPDATES - 1:
+        if ended == EVERY:
             break
-        if ended != kept:
-            _put_chosen(ended & ~kept, columns, c, columns.kept)
-            kept = ended
     if kept != 0:
         _put_chosen(kept, columns.kept, c, columns)
     return 0.0
