@@ -94,20 +94,29 @@ def _all(
 
 
 def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     print_warnings(warnings)
-    table: list[list[str] | None] = []
+    table = Table()
+    for title in ("model", "check", "quantity"):
+        table.add_column(title)
+    for title in ("computed", "reference", "error", "tolerance"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("")
     before = None
     for row in rows:
         new = row.model != before
         quantity = f"d {row.objective} / d {row.parameter}" if row.parameter else row.objective or ""
         numbers = [_short(row.computed), _short(row.reference), _size(row.relative_error), _size(row.tolerance)]
-        verdict = ("passed" if row.passed else "FAILED") if row.decided else "undecided"
-        table += [None] * (new and before is not None)
-        table.append([Path(row.model).name if new else "", row.name, row.message or quantity, *numbers, verdict])
+        verdict = Text("passed", "green") if row.passed else Text("FAILED", "bold red")
+        verdict = verdict if row.decided else Text("undecided", "yellow")
+        if new and before is not None:
+            table.add_section()
+        table.add_row(Path(row.model).name if new else "", row.name, row.message or quantity, *numbers, verdict)
         before = row.model
-    titles = ("model", "check", "quantity", "computed", "reference", "error", "tolerance", "")
     if rows:
-        show_table(titles, table, range(3, 7), {"passed": "32", "FAILED": "1;31", "undecided": "33"})
+        show_table(table)
     failures, open_ones = sum(not row.passed for row in rows), sum(not row.decided for row in rows)
     more = f", {open_ones} undecided" if open_ones else ""
     tell(f"{counted(len(rows), 'comparison')} in {counted(files, 'file')}, {failures or 'none'} failed{more}")

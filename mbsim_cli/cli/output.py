@@ -1,17 +1,15 @@
 """Output of commands: results, warnings, issues and progress."""
 
+import io
 import json
 import math
 import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import zip_longest
-from textwrap import wrap
-from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.cli import signals, streams
 from mbsim_cli.cli.streams import visible
@@ -20,14 +18,14 @@ from mbsim_cli.messages import WARNING, code_of
 from mbsim_cli.plain_data import plain
 from mbsim_cli.study.listener import Listener
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
 # ``show``, ``tell``, ``show_table`` and ``emit`` buffer results for standard output, which ``flush`` writes at the end.
 # ``say`` and ``print_warnings`` write messages to standard error at once.
 
 WIDE = 200  # characters, where there is no terminal: lines of logs and files are not wrapped
-LEAST = 10  # characters of a column of texts that is wrapped
-# lines of tables: at the top, between titles, below them, between entries, across, and at the bottom
-_LINES = ("┏━┳┓", "┃", "┡━╇┩", "│", "├─┼┤", "└─┴┘")
-_ASCII_LINES = ("+--+", "|", "|-+|", "|", "|-+|", "+--+")
 _pending: list[str] = []
 
 
@@ -49,75 +47,28 @@ def tell(sentence: str, quiet: bool = False) -> None:
         show(visible(sentence) + "\n")
 
 
-def show_table(
-    titles: Sequence[str],
-    rows: Iterable[Sequence[str] | None],
-    right: Container[int] = (),
-    colours: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Buffer a table for standard output, as wide as the terminal, also in a pager.
+def show_table(table: "Table") -> None:
+    """Buffer a table for standard output, as wide as the terminal, also in a pager."""
+    from rich.console import Console
 
-    A row None is a line across. Columns ``right`` are numbers: aligned at the right, and never wrapped. ``colours`` are
-    the codes of a terminal for entries of rows.
-    """
-    head, *table = ([visible(cell).expandtabs() for cell in row] if row else None for row in (titles, *rows))
-    assert head is not None  # there are titles
-    listed = [head, *filter(None, table)]
-    widths = [max(_width(line) for cell in cells for line in cell.split("\n")) for cells in zip(*listed, strict=True)]
-    flexible = [k for k in range(len(widths)) if k not in right]
-    while flexible and sum(widths) + 3 * len(widths) + 1 > _room():
-        widest = max(flexible, key=widths.__getitem__)
-        if widths[widest] <= LEAST:
-            break
-        widths[widest] -= 1
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    top, above, below, beside, across, bottom = _LINES if encoding.lower().startswith("utf") else _ASCII_LINES
-
-    def ruled(line: str) -> str:
-        return line[0] + line[2].join(line[1] * (width + 2) for width in widths) + line[3]
-
-    def written(cells: Sequence[str], bar: str, known: Mapping[str, str]) -> Iterator[str]:
-        for parts in zip_longest(*map(_wrapped, cells, widths), fillvalue=""):
-            padded = []
-            for k, (part, width) in enumerate(zip(parts, widths, strict=True)):
-                blanks, code = " " * (width - _width(part)), known.get(cells[k]) if coloured else None
-                text = f"\x1b[{code}m{part}\x1b[0m" if code and part else part
-                padded.append(f" {blanks}{text} " if k in right else f" {text}{blanks} ")
-            yield bar + bar.join(padded) + bar
-
-    lines = [ruled(top), *written(head, above, dict.fromkeys(head, "1")), ruled(below)]
-    for row in table:
-        lines += written(row, beside, colours) if row else [ruled(across)]
-    show("\n".join([*lines, ruled(bottom), ""]))
-
-
-def _room() -> int:
-    """Columns of the terminal that a table is shown on, at once or by a pager."""
+    terminal, page = sys.stdout.isatty(), _EncodedText(getattr(sys.stdout, "encoding", None) or "utf-8")
     paged = sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(1).st_mode)
-    if not (paged or sys.stdout.isatty()):
-        return WIDE
-    try:
-        return int(os.environ.get("COLUMNS") or os.get_terminal_size(2 if paged else 1).columns)
-    except (OSError, ValueError):
-        return 80
+    width = None if terminal or paged else WIDE
+    Console(file=page, force_terminal=terminal, highlight=False, markup=False, emoji=False, width=width).print(table)
+    show(page.getvalue())
 
 
-def _width(line: str) -> int:
-    """Columns of a terminal that a line of text takes."""
-    if line.isascii():
-        return len(line)
-    from unicodedata import combining, east_asian_width
+class _EncodedText(io.StringIO):
+    """A text buffer with the encoding of standard output: rich draws ASCII tables if the encoding requires it."""
 
-    return sum(1 + (east_asian_width(letter) in "FW") for letter in line if not combining(letter))
+    def __init__(self, encoding: str):
+        super().__init__()
+        self._encoding = encoding
 
-
-def _wrapped(cell: str, width: int) -> list[str]:
-    """The lines of an entry of a table, in a column of this width."""
-    lines = []
-    for line in cell.split("\n"):
-        lines += [line] if _width(line) <= width else wrap(line, width, break_on_hyphens=False)
-    return lines
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """Name of the encoding."""
+        return self._encoding
 
 
 def flush() -> None:
@@ -155,6 +106,18 @@ def faint(code: str) -> str:
     return f" \x1b[2m[{code}]\x1b[0m" if dim else f" [{code}]"
 
 
+def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
+    """Return a table of texts."""
+    from rich.table import Table
+
+    table = Table()
+    for heading in titles:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*map(visible, row))
+    return table
+
+
 MOST_ROWS = 30  # of each table
 ROUND_OFF = 1e-14  # damping ratio of an undamped mode
 MOST_MOVING, MOVES = 3, 0.1  # coordinates listed for a mode: their number, their least amplitude over the largest
@@ -163,7 +126,7 @@ MOST_MOVING, MOVES = 3, 0.1  # coordinates listed for a mode: their number, thei
 def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print the first rows of a table, and the number of the others."""
     if rows:
-        show_table(titles, rows[:MOST_ROWS])
+        show_table(plain_table(titles, rows[:MOST_ROWS]))
     if len(rows) > MOST_ROWS:
         tell(f"and {len(rows) - MOST_ROWS} more; --json lists all")
 
@@ -185,22 +148,35 @@ def print_modes(modes: Sequence[Mapping[str, Any]], neutral: int) -> None:
         tell(f"{zero} zero: nothing brings such a motion or state back")
 
 
-def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print objectives, a column each with its value and derivatives, and why numbers are NaN or not unique.
+def _objectives_table(
+    objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]
+) -> "Table":
+    """Return a table with a column for each objective, and rows of its value and derivatives.
 
     ``parameters`` state the units of the parameters.
     """
+    from rich.table import Table
+
     from mbsim_cli.model.units import derivative_by
+
+    table = Table()
+    table.add_column("")
+    for name, objective in objectives.items():
+        title = f"{name} [{objective['unit']}]" if objective["unit"] else name
+        table.add_column(visible(title), justify="right")
+    entries = objectives.values()
+    table.add_row("value", *(_number(entry["value"], entry.get("flags")) for entry in entries), end_section=True)
+    for parameter in next(iter(entries)).get("gradient", {}):
+        numbers = (_number(entry["gradient"][parameter], entry.get("flags")) for entry in entries)
+        table.add_row(visible(derivative_by(parameter, parameters[parameter]["unit"])), *numbers)
+    return table
+
+
+def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print the table of objectives, and footnotes with the reasons why numbers are NaN or not unique."""
     from mbsim_cli.study.diagnostics.undetermined import footnotes
 
-    titles = [f"{name} [{entry['unit']}]" if entry["unit"] else name for name, entry in objectives.items()]
-    entries = objectives.values()
-    rows: list[list[str] | None] = [["value", *(_number(entry["value"], entry.get("flags")) for entry in entries)]]
-    for number, parameter in enumerate(next(iter(entries)).get("gradient", {})):
-        rows += [None] * (number == 0)
-        numbers = (_number(entry["gradient"][parameter], entry.get("flags")) for entry in entries)
-        rows.append([derivative_by(parameter, parameters[parameter]["unit"]), *numbers])
-    show_table(["", *titles], rows, right=range(1, len(titles) + 1))
+    show_table(_objectives_table(objectives, parameters))
     for line in footnotes(objectives):
         tell(line)
 

@@ -12,6 +12,7 @@ from mbsim_cli.cli import options
 from mbsim_cli.cli.output import (
     Terminal,
     emit,
+    plain_table,
     print_modes,
     print_objectives,
     print_warnings,
@@ -44,7 +45,7 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
     of_zeros = " (of one that is zero, 1 % of the size beside it)" * has_zeros
     shown = f"{min(top, len(entries))} of {len(entries)} numbers"
     tell(f"what 1 % of each number changes{of_zeros}; {shown}, largest effects first:")
-    show_table(("number", "its value", *titles), rows)
+    show_table(plain_table(("number", "its value", *titles), rows))
     undefined = {name: why for o in objectives.values() for name, why in o["undefined"].items()}
     if undefined:
         name, why = next(iter(undefined.items()))

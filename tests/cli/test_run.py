@@ -164,7 +164,7 @@ def test_no_colour_and_no_bar_outside_a_terminal(process, pendulum):
 
 def test_tables_show_texts_as_they_are(monkeypatch):
     monkeypatch.setattr(output, "_pending", [])
-    output.show_table([":car:"], [[":bike: [mass]"]])
+    output.show_table(output.plain_table([":car:"], [[":bike: [mass]"]]))
     assert all(text in output._pending[0] for text in (":car:", ":bike: [mass]"))
 
 
