@@ -127,3 +127,14 @@ def test_samples_that_are_held_for_two_steps(integrator):
     found = mbsim.loads(text.replace("time: 0.31", "time: 0.05")).run(sensitivity="ddm").objectives["largest"]
     assert found.value == pytest.approx(2.0 * 3.0 / 2.0, rel=1e-12)
     assert found.by("F") == pytest.approx(2.0 / 2.0, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "is_told"), [(0.3137, 0.317, True), (0.3137, 0.321, False), (0.31, 0.32, False)]
+)
+def test_pulses_between_output_times_are_warned_of(begin, end, is_told):
+    """No time point lies within a pulse that begins at 0.3137 s and ends before 0.32 s; one at a jump is behind it."""
+    text = SWITCHED.replace("times: [0, T, 2], values: [0, F, 0]", f"times: [0, T, {end}, 2], values: [0, F, 0, 0]")
+    found = mbsim.loads(text.replace("T: 0.3137", f"T: {begin}")).run(sensitivity="none").warnings
+    sentence = "accelerations jump at 0.3137 s and laws change again before the next output time"
+    assert any(sentence in warning for warning in found) == is_told

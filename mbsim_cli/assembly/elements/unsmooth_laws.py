@@ -259,6 +259,8 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
         elif when and not together.isdisjoint(group):
             lack = "derivatives by it of integrals and smooth maxima are wrong where parameters move these apart"
             warn(law, f"signals jump by several laws {when}: {lack}", "let them jump a little apart")
+    if any(not each.is_sum and each.kind in ("maximum", "minimum", "at") for each in model_file.objectives.values()):
+        warnings += _between_output_times(problem)
     for law, time in _jumps_at_end(problem) if model_file.objectives else ():
         lack = f"and the end at {options.duration:g} s between output times: objectives are continued across the jump"
         warn(law, f"accelerations jump at {time:g} s, in the last step, {lack}", "let whole steps make up the duration")
@@ -271,6 +273,20 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
                 sentence = f"{start}: the mechanism starts in motion, and the impulse before is left out"
                 warn(law, sentence, SMOOTHER)
     return warnings
+
+
+def _between_output_times(problem: Problem) -> list[str]:
+    """A sentence on jumps of accelerations behind which laws change again before the next output time, if any.
+
+    An output time on a jump shows what holds behind it.
+    """
+    step, spans = problem.options.step, [split.behind for split in splits_of(problem)]
+    missed = [low for low, high in spans if high < inf and floor(high / step) < ceil(low / step - 2.0 * WHOLE)]
+    if not missed:
+        return []
+    others = f", and at {len(missed) - 1} other times," if missed[1:] else ""
+    sentence = f"accelerations jump at {missed[0]:.6g} s{others} and laws change again before the next output time"
+    return [f"{sentence}: largest values, and values at a time, do not see what lies between; take a shorter step"]
 
 
 def _jumps_at_end(problem: Problem) -> Iterator[tuple[int, float]]:
