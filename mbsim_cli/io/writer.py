@@ -91,7 +91,7 @@ class Findings(NamedTuple):
 # Writing between blocks would evict the solver's data from the processor's caches. It would not save data either: if
 # the process is killed, its temporary file is lost.
 
-MOST = 32 * 2**20  # bytes of all columns
+MOST = 64 * 2**20  # bytes of all columns
 
 
 class RowBuffer:
