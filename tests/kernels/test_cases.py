@@ -5,7 +5,20 @@ import pytest
 
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.jit import entry
-from mbsim_cli.kernels.compiler.simd import CASES, add_product, at, at_most, below, block, lanes_of, select, widened
+from mbsim_cli.kernels.compiler.simd import (
+    CASES,
+    add_product,
+    at,
+    at_most,
+    below,
+    block,
+    lanes_of,
+    largest,
+    select,
+    squares,
+    total,
+    widened,
+)
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="others compute one case at a time")
 
@@ -16,6 +29,7 @@ def formulas(x, s, out):
     a, b = x[0], x[1]
     out[0] = a * b - s * a + b / (a - 3) - -a.real
     out[1] = np.sin(a) * np.sqrt(np.abs(b)) + np.arctan2(a, s) - np.cos(b) + np.round(7.0 * a)
+    out[1] += total(squares(a)) - largest(s * b)  # of each case, which has one direction
     try:
         out[2] = 1.0 if s < b else 2.0
     except Exception:

@@ -329,6 +329,7 @@ def _largest_of_lanes(context, builder, sig, args):
 
 
 @lower_builtin(largest, types.Float)
+@lower_builtin(largest, Eight)
 @lower_builtin(total, Eight)
 @lower_builtin(total, types.Float)
 @lower_builtin(total, types.Complex)
