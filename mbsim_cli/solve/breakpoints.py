@@ -266,9 +266,10 @@ def pieces_of(problem: Problem, theta: np.ndarray) -> dict[int, list[Piece]]:
     """The pieces of those steps, by their number, that are made in pieces."""
     step, total = problem.options.step, round(problem.options.duration / problem.options.step)
     found = dict[int, list[Piece]]()
-    for stop in sorted(EventTime(sum(float(theta[k].real) for k in numbers), numbers) for numbers in problem.stops):
+    stops = (EventTime(sum(float(theta[k].real) for k in numbers), numbers) for numbers in problem.stops)
+    for stop in sorted(stop for stop in stops if 0.0 < stop.time < (total + 1) * step):
         number = _step_to(stop.time, step)
-        if 1 <= number <= total:
+        if number <= total:
             before = found.setdefault(number, [Piece(EventTime((number - 1) * step), EventTime(number * step))])
             last = before.pop()
             before += [Piece(last.begin, stop), Piece(stop, last.end)]
@@ -276,10 +277,8 @@ def pieces_of(problem: Problem, theta: np.ndarray) -> dict[int, list[Piece]]:
 
 
 def _step_to(time: float, step: float) -> int:
-    """Number of the step that contains a time, at most 0 before the start; a step includes its end."""
-    if time < 0.0:
-        return 0
-    number = int(np.ceil(np.clip(time / step, -1.0, 1e15)))
+    """Number of the step that contains a time; a step includes its end."""
+    number = int(np.ceil(time / step))
     while (number - 1) * step >= time:
         number -= 1
     while number * step < time:

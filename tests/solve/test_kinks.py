@@ -12,6 +12,7 @@ import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.assembly.elements.unsmooth_laws import Edge
 from mbsim_cli.errors import ModelError
+from mbsim_cli.solve.breakpoints import pieces_of
 from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import blocks_of, evaluate
 
@@ -320,6 +321,14 @@ def test_steps_end_where_expressions_bend_in_time(how):
         for name in "sv":
             np.testing.assert_allclose(found[name].gradient, exact[name].gradient, rtol=1e-10)
     assert found_of({"value": "if(t < a, h, 0.5*h)"})[0] == ()
+
+
+@pytest.mark.parametrize("a", [-1e20, -0.5, 0.0, 1e20, 1e300])
+def test_no_steps_end_at_times_outside_a_run_however_far(a):
+    force = {"type": "drive", "coordinate": "slope.displacement", "value": "if(t < a, h, h + (t - a))"}
+    by = {"parameters": {"a": a}, "formulation": "ali3p-rtdyn1", "extra": {"forces": {"f": force}}}
+    problem = build(model(RAMP, drives=False, **by), Settings(), None).problem
+    assert problem.stops and not pieces_of(problem, problem.theta)
 
 
 @pytest.mark.interpreted
