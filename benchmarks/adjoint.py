@@ -69,13 +69,14 @@ def cases(name, quick):
 def _whole(path, few):
     """Bytes that the adjoint of a run keeps."""
     from mbsim_cli.solve.forward import start
-    from mbsim_cli.solve.tape import Tape, bytes_of
+    from mbsim_cli.solve.tape import Tape, arrays_of
 
     assembled = build(load(path, Settings(**few)), Settings(method="adjoint", **few), None)
     problem, tape = assembled.problem, Tape()
     start(problem, tape=tape).first_block()
     _, record = next(tape.backwards())
-    return round(problem.options.duration / problem.options.step) * bytes_of(record)
+    of_row = sum(array[:1].nbytes for array in arrays_of(record))
+    return round(problem.options.duration / problem.options.step) * of_row
 
 
 def measured(found, repeats):
