@@ -39,7 +39,7 @@ def test_formulations_agree():
         assert np.abs(one[name] - two[name]).max() <= 1e-9 * np.abs(one[name]).max(), name
 
 
-def test_a_first_correction_ends_a_step_only_behind_few_and_at_most_three_times_in_a_row():
+def test_a_first_correction_ends_a_step_only_behind_few_and_at_most_seven_times_in_a_row():
     counts = simulate(four_bar().problem(step=1e-4), 60)["iterations"]
     (ones,) = np.nonzero(counts[1:] == 1)
     assert len(ones) and (counts[ones] <= ONCE).all(), counts
