@@ -18,6 +18,7 @@ import numpy as np
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.problem import Block, Problem, instants_of
+from mbsim_cli.solve.blocks import SHARES
 from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_laws, grouped, laws_that_move, movable
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ BESIDE = 1e-11  # shift of a breakpoint to either side, over the step
 ROUNDED = 1e3 * np.finfo(float).eps  # of the duration: the least that it may be
 ALIKE = 1e-9  # relative difference of rates of breakpoints that counts as zero
 TOGETHER = 1e-2  # of their mean distance: between time points inside steps of two sides that count as one
-NOTHING = 1e-8  # of their mean weight: that of a time point in a step that is passed over
 JUMPS = 1e-6  # of the largest that a sensor shows: a difference between both sides that counts as a jump
 
 Run = Callable[[Problem, np.ndarray | None], Iterator[Block]]
@@ -222,18 +222,18 @@ class InsideSteps:
         first = next(iter(found.values()))[0]
         names = [name for name in Block._fields if isinstance(getattr(first, name), np.ndarray)]
         runs = [{name: np.concatenate([getattr(b, name) for b in each]) for name in names} for each in found.values()]
-        # a step between breakpoints that only some sides move apart is no longer than the shifts
-        whole = [{name: run[name][_is_long(run["length"])] for name in names} for run in runs]
+        whole = [{name: run[name][self._is_long(run["length"])] for name in names} for run in runs]
         if not (self._joins and _are_together([run["time"] for run in whole])):
             return first._replace(**{name: np.concatenate([run[name] for run in runs]) for name in names})
         numbers = [name for name in names if np.issubdtype(whole[0][name].dtype, np.inexact)]
         means = {name: np.mean([run[name] for run in whole], axis=0) for name in numbers}
         return first._replace(**whole[0] | means | {"length": means["length"] * len(runs)})
 
-
-def _is_long(length: np.ndarray) -> np.ndarray:
-    """Mask (k,) of time points whose weights in integrals are more than round-off of others."""
-    return np.abs(length) > NOTHING * np.abs(length).mean() if len(length) else np.zeros(0, bool)
+    def _is_long(self, length: np.ndarray) -> np.ndarray:
+        """Mask (k,) of time points but for those of steps between breakpoints that only some sides move apart."""
+        largest = max(abs(shift) for each in self._sides for shift in each.shifts.values())
+        steps = 2 * len(self._sides) * np.abs(length.reshape(-1, SHARES.size).sum(axis=1))
+        return np.repeat(steps > 4.0 * largest, SHARES.size)  # such breakpoints are two shifts apart at most
 
 
 def _are_together(times: list[np.ndarray]) -> bool:

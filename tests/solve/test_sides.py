@@ -184,14 +184,23 @@ analysis:
 """
 
 
-@pytest.mark.parametrize("tolerance", [1e-6, 1e-12])
-@pytest.mark.parametrize(("T", "c"), [(0.2, 0.014), (0.21, 0.013), (0.2, 0.013)])
-def test_integrals_follow_a_jump_from_time_points_inside_steps_of_all_sides(tmp_path, T, c, tolerance):
+@pytest.mark.parametrize(
+    ("T", "c", "w", "tolerance"),
+    [
+        *(
+            (T, c, 20.0, tolerance)
+            for T, c in ((0.2, 0.014), (0.21, 0.013), (0.2, 0.013))
+            for tolerance in (1e-6, 1e-12)
+        ),
+        (0.21, 0.013, 500.0, 1e-12),  # by 1300 steps, and one between both forces that is no longer than a shift
+    ],
+)
+def test_integrals_follow_a_jump_from_time_points_inside_steps_of_all_sides(tmp_path, T, c, w, tolerance):
     """On an output time, or while two forces bend elsewhere at one time, output times alone gave -9004 for 688."""
     path = tmp_path / "switched.yaml"
-    path.write_text(SWITCHED)
+    path.write_text(SWITCHED.replace("stiffness: 400", f"stiffness: {w**2}"))
     found = mbsim.load(path).run(T=T, c=c, tolerance=tolerance).objectives["jolt"]
-    w, F, left = 20.0, 20.0, 0.5 - T  # a = -w sin(w t) + F cos(w (t - T)) behind T
+    F, left = 20.0, 0.5 - T  # a = -w sin(w t) + F cos(w (t - T)) behind T
     by_T = 0.5 * F * w * (np.sin(w * (1.0 - T)) + np.sin(w * T)) - w**2 * F * left * np.cos(w * T)
     by_T += F * w * np.sin(w * T) - 0.5 * F**2 * (1.0 + np.cos(2.0 * w * left))
     assert found.by("T") == pytest.approx(by_T, rel=max(1e-7, 10 * tolerance))
