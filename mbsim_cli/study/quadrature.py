@@ -209,8 +209,7 @@ def _continuation(points: bytes, end: complex, is_complex: bool) -> Continuation
 #
 # The interval with the jump is left to the polynomials through the time points on both sides, so that an integral moves
 # with the time of the jump. Steps of adaptive integrators end there: then derivatives by this time are left to them,
-# through time points inside steps. Where a time of a jump is an output time these belong to two runs, and the stored
-# time points serve.
+# through time points inside steps; through the stored ones where several runs give derivatives and make other steps.
 
 INSIDE = 2 * SHARES.size  # time points inside steps on each side
 
