@@ -121,7 +121,8 @@ def _hidden(model: ModelFile) -> Iterator[Found]:
         return
     texts = [*(number.text for _, number in model.moving), *model.formulas.values()]
     texts += [objective.text for objective in model.objectives.values()]
-    calls = [node for text in texts for node in ast.walk(parse(text, vectors=True)) if isinstance(node, ast.Call)]
+    trees = [parse(text, vectors=True, motion=True) for text in texts]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
     called = {node.func.id for node in calls if isinstance(node.func, ast.Name) and len(node.args) == 1}
     for name in hidden:
         if name in called:

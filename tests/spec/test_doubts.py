@@ -36,7 +36,7 @@ def test_laws_that_act_nowhere(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("place", ["objective", "sensor", "force"])
+@pytest.mark.parametrize("place", ["objective", "sensor", "force", "motion"])
 def test_laws_that_functions_hide(tmp_path, place):
     """sin(t) is the sine of t, whatever law is called sin; sinus(t) is a law."""
     text = """\
@@ -50,9 +50,11 @@ forces: {f: {type: drive, coordinate: j.displacement, law: sin}}
         "objective": 'objectives: {o: {integral: "2*sin(t)"}}\n',
         "sensor": 'sensors: {s: {type: expression, value: "sin(t)"}}\n',
         "force": "",
+        "motion": "",
     }[place]
-    if place == "force":
-        text = text.replace("law: sin}", 'law: sin, value: "sin(t)"}')
+    if place in ("force", "motion"):
+        argument = "t" if place == "force" else "t) + sin(j.displacement"
+        text = text.replace("law: sin}", f'law: sin, value: "sin({argument})"}}')
     assert _doubts(tmp_path, text) == [
         "model.yaml:4:8: laws.sin: expressions with sin(...) call the function sin; rename the law"
     ]
