@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.errors import counted
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.layout import NONE, Laws
@@ -284,7 +285,7 @@ def _between_output_times(problem: Problem) -> list[str]:
     missed = [low for low, high in spans if high < inf and floor(high / step) < ceil(low / step - 2.0 * WHOLE)]
     if not missed:
         return []
-    others = f", and at {len(missed) - 1} other times," if missed[1:] else ""
+    others = f", and at {counted(len(missed) - 1, 'other time')}," if missed[1:] else ""
     sentence = f"accelerations jump at {missed[0]:.6g} s{others} and laws change again before the next output time"
     return [f"{sentence}: largest values, and values at a time, do not see what lies between; take a shorter step"]
 
