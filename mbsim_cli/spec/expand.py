@@ -94,7 +94,7 @@ def _expand_calls_of_laws(review: Review) -> None:
             model.derived.calls[call] = _add_value(review, path, value, law if argument == TIME else None)
         if path[0] == "objectives" and model.objectives[str(path[1])].is_sum:
             for (first, end), node in comparisons_in(whole).items():
-                if whole[first:end] not in model.derived.comparisons and (switch := _switch(node, model)) is not None:
+                if whole[first:end] not in model.derived.comparisons and (switch := _switch(node, review)) is not None:
                     name = _add_value(review, path, Expression(1.0), switch)
                     model.derived.comparisons[whole[first:end]] = name
 
@@ -113,8 +113,9 @@ def _add_value(review: Review, path: Path, value: Expression, law: str | Spline 
     return name
 
 
-def _switch(node: ast.Compare, model: ModelFile) -> Spline | None:
+def _switch(node: ast.Compare, review: Review) -> Spline | None:
     """A law that is 1 where a comparison of t with a formula of parameters holds, else 0; None for others."""
+    model = review.model
     left, right = node.left, node.comparators[0]
     sides = [side for side in (left, right) if not (isinstance(side, ast.Name) and side.id == TIME)]
     known = {*model.parameters, *model.constants}
@@ -126,8 +127,10 @@ def _switch(node: ast.Compare, model: ModelFile) -> Spline | None:
         parse(time)
     except ExpressionError:  # no number of the file calls laws, or chooses
         return None
+    if review.value(Number(time)) is None:  # as 1/0, before which all times are
+        return None
     return Spline.model_construct(
-        type="spline", x=None, times=(Number(f"{time} - {LONG_BEFORE}"), Number(time)),
+        type="spline", x=None, times=(Number(f"-abs({time}) - {LONG_BEFORE}"), Number(time)),
         values=(Number(float(early)), Number(float(not early))), between="constant", extrapolate="hold",
     )  # fmt: skip
 

@@ -178,6 +178,15 @@ def test_comparisons_with_t_in_sums_leave_the_motion_alone(formulation):
     assert found.objectives["mean"].by("A") == pytest.approx(-20.0, rel=1e-11)
 
 
+@pytest.mark.interpreted
+@pytest.mark.parametrize(("late", "A"), [("1/A", 0.0), ("A", 1e30)])
+def test_sums_may_compare_t_with_times_that_never_come(late, A):
+    """Also with those that are no numbers, or so large that nothing less than their round-off lies before."""
+    mean = {"mean": {"mean": f"if(t < {late}, 1, 3)"}}
+    text = data(laws={}, objectives=mean, sensors={}, parameters={"A": A})
+    assert mbsim.loads(text).run(sensitivity="none", duration=0.1).objectives["mean"].value == pytest.approx(1.0)
+
+
 def test_a_law_that_jumps_may_be_called_where_none_may_act():
     """By steps of the trapezoidal rule."""
     laws, mean = {"ref": JUMPING}, {"mean": {"mean": "ref(t)"}}
