@@ -178,6 +178,13 @@ def test_comparisons_with_t_in_sums_leave_the_motion_alone(formulation):
     assert found.objectives["mean"].by("A") == pytest.approx(-20.0, rel=1e-11)
 
 
+def test_times_that_sums_compare_with_must_stay_numbers():
+    mean = {"mean": {"mean": "if(t < 1/A, 1, 3)"}}
+    model = mbsim.loads(data(laws={}, objectives=mean, sensors={}, parameters={"A": 1.0}))
+    with pytest.raises(ModelError, match=r"objectives\.mean\.mean: division by zero"):
+        model.run({"A": 0.0}, sensitivity="none")
+
+
 @pytest.mark.interpreted
 @pytest.mark.parametrize(("late", "A"), [("1/A", 0.0), ("A", 1e30)])
 def test_sums_may_compare_t_with_times_that_never_come(late, A):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mbsim_cli.spec.analysis import MotionTable
-from mbsim_cli.spec.base import Reference, references
+from mbsim_cli.spec.base import Reference, references, walk
 from mbsim_cli.spec.bodies import Body, DesignPoint, DesignVector
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS, ExpressionError, names, parse
@@ -90,6 +90,11 @@ def check_numbers(review: Review) -> None:
         for fault in faults[number.text]:
             review.report(path, fault.message, fault.hint, fault.offset)
     model = review.model
+    for name in model.derived.comparisons.values():  # of t with formulas that stand within expressions
+        made = walk(model.forces[name], ("forces", name), Number)
+        number = next(number for _, number in made if number.literal is None)
+        for fault in _faults(review, number, known):
+            review.report(("forces", name), fault.message, fault.hint)
     for name, error in model.expressions.errors.items():
         path = ("parameters", name, "value") if name in model.parameters else ("constants", name)
         number = model.parameters[name].value if name in model.parameters else model.constants[name]
