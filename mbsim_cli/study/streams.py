@@ -317,20 +317,15 @@ class Stream:
         """What jumps add to integrals (q,) of ``summand``, and to derivatives (p,) of the first by their times.
 
         ``summand`` gives what is integrated (q, k) from rows (1 + p, k) of the signal. Both sides of a jump are
-        extrapolated from so many time points ``fewer``.
+        extrapolated from so many time points ``fewer``: from those inside steps where there are enough.
         """
         found, by_times = np.zeros(len(summand(self._tail))), np.zeros(self.p)
-        for each in self._beside:
+        for within, stored in zip(self._within, self._stored, strict=True):
+            each = within if within.is_enough else stored
             for side in each.sides(fewer):
                 found = found + weighed(self.weights_beside(side), summand(side.rows))
                 by_times = by_times + self._through(each.jump.time_rho, self.by_jump(side))
         return found, by_times
-
-    @property
-    def _beside(self) -> list[Beside]:
-        """The time points beside each jump: those inside steps where there are enough."""
-        pairs = zip(self._within, self._stored, strict=True)
-        return [within if within.is_enough else stored for within, stored in pairs]
 
     def weights_beside(self, side: Side) -> np.ndarray:
         """Weights (k,) of the time points beside a jump in an integral between the nearest one and the jump.
