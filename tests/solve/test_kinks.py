@@ -323,6 +323,18 @@ def test_steps_end_where_expressions_bend_in_time(how):
     assert found_of({"value": "if(t < a, h, 0.5*h)"})[0] == ()
 
 
+@pytest.mark.interpreted
+def test_expressions_may_bend_on_an_output_time_where_a_side_is_undefined_beyond():
+    """Runs with shifted times would read (t - a)**1.5 before a."""
+    force = {"type": "drive", "coordinate": "slope.displacement", "value": "if(t < a, h, h + (t - a)**1.5)"}
+    by = {"step": 5e-3, "sensitivity": {"method": "ddm", "parameters": ["a"]}, **TIGHT}
+    file = model(RAMP, drives=False, parameters={"a": 0.03}, extra={"forces": {"f": force}}, **by)
+    assembled = build(file, Settings(), None)
+    found, left = evaluate(assembled.problem, assembled.objectives), END - 0.03
+    np.testing.assert_allclose(found["v"].gradient, -(left**1.5) / MASS, rtol=1e-4)
+    np.testing.assert_allclose(found["s"].gradient, -(left**2.5) / 2.5 / MASS, rtol=1e-4)
+
+
 @pytest.mark.parametrize("a", [-1e20, -0.5, 0.0, 1e20, 1e300])
 def test_no_steps_end_at_times_outside_a_run_however_far(a):
     force = {"type": "drive", "coordinate": "slope.displacement", "value": "if(t < a, h, h + (t - a))"}

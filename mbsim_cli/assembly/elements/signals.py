@@ -60,6 +60,7 @@ _CODES = {
 }
 
 TRIES = 3  # motions at random, at which expressions are tried for continuity
+BEYOND = 1e-6  # s, behind a time and before it: where expressions are tried, too
 
 WATCHED = (*JUMPING, Operation.ATAN2)  # operations whose jumps a run warns of
 
@@ -134,7 +135,7 @@ class SignalTable:
             others = [operand for operand in operands if operand != time]
             compares = operation.name in ("less", "less_equal") and len(others) == 1 and others[0] in known
             limit = partial(self._fixed_value, steps, others[0], time, fixed) if compares else None
-            if limit and (self._integrated or self._bends(steps, result, time, fixed, place, limit())):
+            if limit and self._ends_steps(partial(self._sides, steps, result, time, fixed, place), limit()):
                 term = Term(Law.POLYNOMIAL, 2, partial(_line, limit), partial(_before, limit))
                 if self._integrated:
                     window = partial(_before if operands[0] == time else _behind, limit)
@@ -159,27 +160,37 @@ class SignalTable:
         found: Scalar = program.value(inputs)[()]
         return found
 
-    def _bends(
-        self, steps: list[Step], result: int, time: int, fixed: Mapping[int, Number], place: int, limit: Scalar
-    ) -> bool:
-        """Whether an expression is continuous where its step at a place compares t with a limit: at any motion.
+    def _ends_steps(self, sides: Callable[[Scalar], tuple[Any, Any]], limit: Scalar) -> bool:
+        """Whether steps end where an expression, whose ``sides`` are as from ``_sides``, compares t with a limit.
 
-        That is tried at random.
+        Those of ALI3-P do where the expression bends; those of Runge-Kutta methods also where it jumps, but not where a
+        side that bends is undefined beyond, as (t - a)**1.5: runs with shifted limits (``solve.sides``) read it there.
         """
+        before, behind = sides(limit)
+        bends = np.allclose(before, behind, rtol=1e-9, atol=1e-9)
+        if bends and self._integrated:
+            return all(np.isfinite(sides(limit + late)).all() for late in (-BEYOND, BEYOND))
+        return bends or self._integrated
+
+    def _sides(
+        self, steps: list[Step], result: int, time: int, fixed: Mapping[int, Number], place: int, t: Scalar
+    ) -> tuple[Any, Any]:
+        """An expression at t, at motions at random, if its step at a place, a comparison, fails and if it holds."""
         random = np.random.default_rng(place)
         inputs: list[Any] = list(random.uniform(0.5, 1.5, (time + 1, TRIES)))
         for at, number in fixed.items():
             inputs[at] = self._system.geometry.numbers(number)
-        inputs[time] = inputs[_OWN[TIME]] = limit
+        inputs[time] = inputs[_OWN[TIME]] = t
         tried = [
             (constant(random.uniform(0.5, 1.5)), ()) if operation.name.startswith("law:") else (operation, operands)
             for operation, operands in steps
         ]
-        sides = []
-        for side in (0.0, 1.0):
+
+        def forced(side: float) -> Any:
             tried[place - time - 1] = constant(side), ()
-            sides.append(Program(time + 1, tried, result).value(inputs))
-        return bool(np.allclose(sides[0], sides[1], rtol=1e-9, atol=1e-9))
+            return Program(time + 1, tried, result).value(inputs)
+
+        return forced(0.0), forced(1.0)
 
     def add_branchings(self, places: Sequence[str]) -> tuple[Branching, ...]:
         """Record the inputs of expressions that may jump; ``places`` are those of all expressions in the file."""
