@@ -178,6 +178,16 @@ def test_comparisons_with_t_in_sums_leave_the_motion_alone(formulation):
     assert found.objectives["mean"].by("A") == pytest.approx(-20.0, rel=1e-11)
 
 
+@pytest.mark.interpreted
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "recursive"])
+def test_second_derivatives_by_times_that_sums_compare_with(formulation):
+    """The mean over 0.1 s of t until A and 3 from there on is (A**2/2 + 3 (0.1 - A))/0.1."""
+    analysis = {"step": 0.01, "duration": 0.1, "formulation": formulation}
+    mean = {"mean": {"mean": "if(t < A, t, 3)"}}
+    model = mbsim.loads(data(laws={}, objectives=mean, sensors={}, parameters={"A": 0.0537}, analysis=analysis))
+    np.testing.assert_allclose(model.hessian_vector(None, [1.0], "mean"), [1.0 / 0.1], rtol=1e-7)
+
+
 def test_times_that_sums_compare_with_must_stay_numbers():
     mean = {"mean": {"mean": "if(t < 1/A, 1, 3)"}}
     model = mbsim.loads(data(laws={}, objectives=mean, sensors={}, parameters={"A": 1.0}))

@@ -211,7 +211,8 @@ def jumps_of(problem: Problem) -> frozenset[int]:
     """Indices in theta of times at which the rate or acceleration of a driving law, or the law of a force, jumps."""
     laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
     unmoved, near = np.full(len(numbers), False), MEETS * end
-    found = {point.numbers[0] for _, group, *_ in _jumping_forces(problem) for point in group}
+    moving = set(laws_that_move(problem).tolist())
+    found = {point.numbers[0] for law, group, *_ in _jumping_forces(problem) if law in moving for point in group}
     for law in set(problem.model.constraints.law.tolist()) - {NONE}:
         edges = [point for point in _edges(problem, unmoved, law) if near < point.time <= end + near]
         for group in grouped(edges, near):
