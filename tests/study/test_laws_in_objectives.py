@@ -167,10 +167,11 @@ def test_comparisons_with_t_in_sums_leave_the_motion_alone(formulation):
     """Also at an output time, where laws that act would have runs of both sides; they are no inputs."""
     analysis = {"step": 0.01, "duration": 0.1, "formulation": formulation, "sensitivity": {"method": "adjoint"}}
     analysis["sensitivity"]["parameters"] = ["A"]
-    mean = {"mean": {"mean": "if(t < A, 1, 3)"}}
-    text = data(laws={}, objectives=mean, sensors={}, parameters={"A": 0.05}, analysis=analysis)
+    objectives = {"mean": {"mean": "if(t < A, 1, 3)"}, "last": {"maximum": "t"}}
+    text = data(laws={}, objectives=objectives, sensors={}, parameters={"A": 0.05}, analysis=analysis)
     assembled = build(spec.load("m.yaml", texts={"m.yaml": text}))
     assert not assembled.problem.stops and not sides_of(assembled.problem) and not assembled.warnings
+    assert [len(objective.jumps) for objective in assembled.objectives] == [1, 0]
     with pytest.raises(mbsim.UsageError, match=r"no force or law 'zz'; there are none$"):
         inputs_of(assembled.problem, ["zz"], 0.0)
     found = mbsim.loads(text).run()

@@ -116,7 +116,7 @@ def splits_of(problem: Problem, by_all: np.ndarray | None = None) -> tuple[Split
 
     Two of them on each side, but for adaptive steps, which end at changes and have time points inside. Where the rate
     of a driving law jumps, integrals have its impulse, which steps spread. ``by_all`` (len(theta), q) are derivatives
-    by all parameters of the file; without them, all times at which accelerations jump are found.
+    by all parameters of the file; without them, all jumps are found but those of comparisons that sums alone read.
     """
     options, unmoved = problem.options, np.full(len(problem.theta), False)
     if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
@@ -124,8 +124,10 @@ def splits_of(problem: Problem, by_all: np.ndarray | None = None) -> tuple[Split
     driving = _driving(problem)
     edges = list(driving_edges(problem, driving))
     impulses = {point for edge in edges if edge.rate_jumps for point in edge.points}
-    jumping = acceleration_jumps(edges).keys() | {p for _, group, *_ in _jumping_forces(problem) for p in group}
-    of_all = [*driving.tolist(), *laws_of_forces(problem.model).tolist()]
+    of_forces = (laws_that_move(problem) if by_all is None else laws_of_forces(problem.model)).tolist()
+    jumps_of_forces = (group for law, group, *_ in _jumping_forces(problem) if law in of_forces)
+    jumping = acceleration_jumps(edges).keys() | {point for group in jumps_of_forces for point in group}
+    of_all = [*driving.tolist(), *of_forces]
     points = [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
     groups, near = groups_in_run(points, options.end), WHOLE * options.step
     stepped = bool(groups) and options.analysis == "forward_dynamics" and options.adaptive
