@@ -103,8 +103,8 @@ def test_steps_that_are_not_plain_are_made_alone(monkeypatch):
     """Every correction is taken for one that stalls, but those of the first case."""
     decide = ali3p_cases._decide
 
-    def one_stalls(k, control, iteration, saturates, decisions):
-        decide(k, control, iteration, saturates, decisions)
+    def one_stalls(k, control, iteration, checks, bends, decisions):
+        decide(k, control, iteration, checks, bends, decisions)
         if k == 1:
             decisions.stage[k] = ali3p_cases.ALONE
 
@@ -118,7 +118,7 @@ def test_corrections_that_grow_are_left_to_single_steps(bends):
     decisions = ali3p_cases.Decisions(np.zeros(3), np.array([[5e-5], [1.0], [0.0]]), *np.zeros((8, 1)))
     decisions.previous[0] = 1e-5
     control = SimpleNamespace(tolerance=1e-2, amplified=1.0, max_iterations=10, correction_tolerance=1e-6)
-    ali3p_cases._decide(0, control, 1, bends, decisions)
+    ali3p_cases._decide(0, control, 1, False, bends, decisions)
     assert decisions.stage[0] == (ali3p_cases.ALONE if bends else ali3p_cases.ENDED)
 
 
