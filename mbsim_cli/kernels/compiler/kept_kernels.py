@@ -9,6 +9,7 @@ public interface.
 import ast
 import hashlib
 import pickle
+from collections.abc import Iterator
 from contextlib import suppress
 from copy import copy
 from functools import cache, partial
@@ -73,7 +74,7 @@ def _imported(path: Path) -> tuple[Path, ...]:
     found: list[Path] = []
     if path.name == "__init__.py" and b"import_module(" in path.read_bytes():  # it looks for modules by itself
         found += sorted(path.parent.glob("*.py"))
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in _statements(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             found += (file for alias in node.names for file in _files(path, alias.name, 0))
         elif isinstance(node, ast.ImportFrom):
@@ -83,6 +84,16 @@ def _imported(path: Path) -> tuple[Path, ...]:
                 file for alias in node.names for file in _files(path, f"{module}.{alias.name}".lstrip("."), node.level)
             )
     return tuple(dict.fromkeys(found))
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements, those within others too. Imports are some; expressions, most of a file, hold none."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(found, block, ())
 
 
 def _files(path: Path, name: str, level: int) -> list[Path]:
