@@ -66,9 +66,9 @@ def expand(review: Review, wrong_controls: dict[str, str]) -> None:
 
 
 def _expand_calls_of_laws(review: Review) -> None:
-    """Add a force on the ground for every call of a law in an objective or sensor, which reads its value.
+    """Replace every call of a law in an objective or sensor by the value of a force, which is added on the ground.
 
-    Sums over time have one for every comparison of t with a formula of parameters, too, so that they are split there.
+    In sums over time, comparisons of t with a formula of parameters are replaced too, so that the sums are split there.
     """
     model = review.model
     texts: dict[Path, str] = {}

@@ -9,7 +9,8 @@ from tests.campaign.wider import FAMILIES as WIDE_FAMILIES
 NATURAL = {"formulation": "ali3p-natural", "tolerance": 1e-13}
 DUST = 3e-9  # of sensors that stay zero: what is left of rates and accelerations at rest
 ADAPTIVE = [method | {"error_control": "sensitivities"} for method in OPEN[1:3]]
-# differences see how steps of `rk4` move with kinks, and what the motion alone leaves of the errors of derivatives
+# Profiles and jumps by adaptive methods alone: with `rk4`, differences contain the change of steps that end at kinks.
+# Steps that control the errors of the motion alone leave larger errors in derivatives.
 TREES = {"rich tree": [OPEN[0], *ADAPTIVE], "rich profiles": ADAPTIVE, "wide jumps": ADAPTIVE}
 # natural coordinates know no armatures, nor friction by load
 ALONE = ("rich states", "rich friction", "wide states", "wide joints")
