@@ -113,7 +113,8 @@ def test_beside_a_force_that_is_switched_on(method):
 def test_ends_between_output_times_just_behind_a_jump_are_warned_of(duration, is_told):
     """Nothing of the jump is seen where the last output time is 0.31 s, or 0.32 s alone lies behind it."""
     found = mbsim.loads(SWITCHED.replace("duration: 0.6", f"duration: {duration}").replace("time: 0.31", "time: 0.1"))
-    sentence = f"accelerations jump at 0.3137 s, in the last step, and the end at {duration:g} s between output times"
+    ends = f"and the analysis ends at {duration:g} s, between output times"
+    sentence = f"accelerations jump at 0.3137 s, in the last step, {ends}: objectives are continued across the jump"
     assert any(sentence in warning for warning in found.run(sensitivity="none").warnings) == is_told
 
 

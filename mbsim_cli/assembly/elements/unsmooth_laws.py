@@ -266,8 +266,9 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
     if any(not each.is_sum and each.kind in ("maximum", "minimum", "at") for each in model_file.objectives.values()):
         warnings += _between_output_times(problem)
     for law, time in _jumps_at_end(problem) if model_file.objectives else ():
-        lack = f"and the end at {options.duration:g} s between output times: objectives are continued across the jump"
-        warn(law, f"accelerations jump at {time:g} s, in the last step, {lack}", "let whole steps make up the duration")
+        end = f"and the analysis ends at {options.duration:g} s, between output times"
+        message = f"accelerations jump at {time:g} s, in the last step, {end}: objectives are continued across the jump"
+        warn(law, message, "let whole steps make up the duration")
     unmoved, near = np.full(len(problem.theta), False), MEETS * options.end
     for law in dict.fromkeys(driving.tolist() if options.analysis == "forward_dynamics" else ()):
         if group := [point for point in _edges(problem, unmoved, law) if abs(point.time) <= near]:
