@@ -332,7 +332,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
             wanted,
             end,
             jumps_in(declared, declared.splits),
-            jumps_in(declared, splits_of(declared)),
+            jumps_in(declared, declared.value_splits),
         ),
         parameters=parameters,
         sensor_rows=packed.sensors.rows,
@@ -362,6 +362,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
 
         guess_touches(system, packed.model.tree, values)
     independent = independent_columns(packed, values)
+    comparisons = list(system.model_file.derived.comparisons.values())
     problem = Problem(
         model=packed.model,
         names=packed.names(parameters),
@@ -379,6 +380,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         branchings=packed.branchings,
         expressed=expressed(packing.model_file, packed.sensors.rows, wanted),
         summed=any(objective.is_sum for objective in packing.model_file.objectives.values()),
+        summed_laws=tuple(packed.model.forces.law[np.isin(packed.forces.names, comparisons), 0].tolist()),
     )
     found = [packing.numbers.undefined, *(body.undefined for body in system.elastic)]
     undefined = {name: why for reasons in found for name, why in reasons.items() if name in wanted}
@@ -402,6 +404,8 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
             problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
     if problem.summed:
         problem = replace(problem, splits=splits_of(problem, by_all))
+    if any(objective.reads_single_times for objective in packing.model_file.objectives.values()):
+        problem = replace(problem, value_splits=splits_of(problem))
     system.stop()
     return problem
 

@@ -206,6 +206,8 @@ class Problem:
     movable: np.ndarray | None = None  # (len(theta),) bool: numbers of laws that depend on parameters
     jumps: frozenset[int] = frozenset()  # offsets in theta of times at which accelerations jump
     splits: tuple[Split, ...] = ()  # in order of time; empty without integrals
+    value_splits: tuple[Split, ...] = ()  # of extremes and values at single times; empty without these
+    summed_laws: tuple[int, ...] = ()  # of comparisons of t that sums over time alone read
     ahead: Any = None  # solve.lanes.RunAhead, if the run is already made in a lane
     summed: bool = False  # an objective is an integral: adaptive integrators add time points inside steps
 

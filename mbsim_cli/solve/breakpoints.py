@@ -128,9 +128,9 @@ def _laws_of_elements(model: Model) -> np.ndarray:
 
 
 def laws_that_move(problem: Problem) -> np.ndarray:
-    """``laws_of_forces`` but for those of comparisons of t, in brackets, that sums over time alone read."""
-    laws, forces = laws_of_forces(problem.model), enumerate(problem.names.forces)
-    return laws[~np.isin(laws, problem.model.forces.law[[f for f, name in forces if name.startswith("(")], 0])]
+    """``laws_of_forces`` but for those of comparisons of t that sums over time alone read."""
+    laws = laws_of_forces(problem.model)
+    return laws[~np.isin(laws, problem.summed_laws)]
 
 
 def groups_in_run(breakpoints: Sequence[Breakpoint], end: float) -> list[list[Breakpoint]]:

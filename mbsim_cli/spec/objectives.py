@@ -96,6 +96,11 @@ class Objective(Spec):
         return self.kind in SUMS or self.sharpness is not None
 
     @property
+    def reads_single_times(self) -> bool:
+        """Whether it is an extreme, or a value at one time."""
+        return not self.is_sum and self.kind in (*EXTREMES, "final", "at")
+
+    @property
     def text(self) -> str:
         """The expression, whatever the kind; numbers of modes and responses have none."""
         if self.at is not None:

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.unsmooth_laws import splits_of
 from mbsim_cli.assembly.objectives import Objective, jumps_in, objectives_of
 from mbsim_cli.assembly.options import end_of
 from mbsim_cli.assembly.position.closing import start_from
@@ -102,5 +101,5 @@ def _beside(assembled: Assembled, direction: np.ndarray) -> tuple[Problem, list[
     )
     environment = file.expressions.beside({key: 1j * STEP * d for key, d in moves.items()})
     numbers, end = _ComplexNumbers(environment), end_of(file, assembled.choices.get("duration"))
-    jumps = jumps_in(moved, problem.splits), jumps_in(moved, splits_of(problem))
+    jumps = jumps_in(moved, problem.splits), jumps_in(moved, problem.value_splits)
     return moved, objectives_of(file, numbers, assembled.sensor_rows, keys, end, *jumps, environment)

@@ -1,6 +1,7 @@
 """Laws that objectives and sensors call: values by numpy, gradients by all methods, errors."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -172,11 +173,25 @@ def test_comparisons_with_t_in_sums_leave_the_motion_alone(formulation):
     assembled = build(spec.load("m.yaml", texts={"m.yaml": text}))
     assert not assembled.problem.stops and not sides_of(assembled.problem) and not assembled.warnings
     assert [len(objective.jumps) for objective in assembled.objectives] == [1, 0]
+    nameless = replace(assembled.problem.names, forces=("f",))
+    assert not sides_of(replace(assembled.problem, names=nameless))
     with pytest.raises(mbsim.UsageError, match=r"no force or law 'zz'; there are none$"):
         inputs_of(assembled.problem, ["zz"], 0.0)
     found = mbsim.loads(text).run()
     assert not found.warnings and found.objectives["mean"].value == pytest.approx(2.0, rel=1e-12)
     assert found.objectives["mean"].by("A") == pytest.approx(-20.0, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("objective", "splits"), [("mean", (1, 0)), ("maximum", (0, 1)), ("final", (0, 1)), ("none", (0, 0))]
+)
+def test_jumps_are_searched_for_objectives_that_look_at_them(objective, splits):
+    """Once for sums over time, and once for values at single times."""
+    objectives = {"e": {objective: "ref(t)"}} if objective != "none" else {}
+    sensors = {"shown": {"type": "expression", "value": "ref(t)"}}
+    text = data(laws={"ref": JUMPING}, objectives=objectives, sensors=sensors, parameters={"A": 0.0537})
+    problem = build(spec.load("m.yaml", texts={"m.yaml": text})).problem
+    assert (len(problem.splits), len(problem.value_splits)) == splits
 
 
 @pytest.mark.interpreted

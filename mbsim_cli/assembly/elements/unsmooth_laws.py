@@ -285,7 +285,7 @@ def _between_output_times(problem: Problem) -> list[str]:
 
     An output time on a jump shows what holds behind it.
     """
-    step, spans = problem.options.step, [split.behind for split in splits_of(problem)]
+    step, spans = problem.options.step, [split.behind for split in problem.value_splits]
     missed = [low for low, high in spans if high < inf and floor(high / step) < ceil(low / step - 2.0 * WHOLE)]
     if not missed:
         return []
