@@ -12,7 +12,6 @@ from mbsim_cli.assembly.position.search import RANK_TOLERANCE, TINY
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
-    EULER_NAMES,
     has_position,
     has_velocity,
     independent,
@@ -30,6 +29,7 @@ from mbsim_cli.model.layout import NONE, LoadedSignals
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.spec.constraints import Motion
+from mbsim_cli.spec.joints import EULER_NAMES
 
 UNDETERMINED = 1e-6  # share of a constraint in a combination without any effect
 

@@ -21,7 +21,6 @@ from mbsim_cli.assembly.tree.bodies import armature_table, tree_table, with_elas
 from mbsim_cli.assembly.tree.geometry import Geometry
 from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
-    EULER_NAMES,
     AnyJoint,
     design_frames,
     has_position,
@@ -40,7 +39,7 @@ from mbsim_cli.model.layout import NONE, Model, Names, freeze
 from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.analysis import InverseDynamics
 from mbsim_cli.spec.constraints import CableLength, CablePart, CableTouch
-from mbsim_cli.spec.joints import OF_CABLES
+from mbsim_cli.spec.joints import EULER_NAMES, OF_CABLES
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.sensors import CoordinateSensor
 from mbsim_cli.spec.states import StateJoint

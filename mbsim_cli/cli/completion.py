@@ -31,7 +31,7 @@ def parameters(ctx: Context, incomplete: str) -> list[str]:
 def set_keys(ctx: Context, incomplete: str) -> list[str]:
     """Keys for ``--set``, those of the file and of the schema; each ends with ``=`` or a dot."""
     from mbsim_cli.cli.explain import explain
-    from mbsim_cli.spec.loader import NAMED
+    from mbsim_cli.spec.model_file import MAPPINGS
     from mbsim_cli.spec.schema import written_out
 
     stem = incomplete.rpartition(".")[0]
@@ -40,11 +40,11 @@ def set_keys(ctx: Context, incomplete: str) -> list[str]:
         inner = here.get(word)
         here = inner if isinstance(inner, dict) else {}
     found = {name: "." if isinstance(inner, dict) else "=" for name, inner in here.items()}
-    if not words or len(words) == 1 + (words[0] in NAMED):  # keys of the schema, down to this level
+    if not words or len(words) == 1 + (words[0] in MAPPINGS):  # keys of the schema, down to this level
         place = ".".join([*words[:1], *filter(None, [here.get("type")])])
         with contextlib.suppress(Exception):
             below = explain(written_out(), place).get("keys", {})
-            found = {name: "." if not words and name in {*NAMED, "analysis"} else "=" for name in below} | found
+            found = {name: "." if not words and name in {*MAPPINGS, "analysis"} else "=" for name in below} | found
     candidates = (".".join([*words, name]) + mark for name, mark in found.items())
     return sorted(name for name in candidates if name.startswith(incomplete))
 

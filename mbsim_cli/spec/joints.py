@@ -47,16 +47,12 @@ class Friction(Spec):
     )
 
     @model_validator(mode="after")
-    def _one_size(self) -> "Friction":
+    def _one_size_and_law(self) -> "Friction":
         require_one("loss, or dynamic", (self.loss is None) == (self.dynamic is None))
         by_load = self.dynamic is not None
         require_one("static instead of breakaway, beside dynamic", by_load and self.breakaway is not None)
         for key in () if by_load else ("static", "radius"):
             require_one(f"dynamic beside {key}", getattr(self, key) is not None)
-        return self
-
-    @model_validator(mode="after")
-    def _of_bristles(self) -> "Friction":
         bristles = self.law == "bristle"
         require_one("stiffness, of the bristles", bristles and self.stiffness is None)
         given = self.stiffness is not None or self.damping is not None
@@ -64,7 +60,7 @@ class Friction(Spec):
         return self
 
 
-_EULER = ("e0", "e1", "e2", "e3")
+EULER_NAMES = ("e0", "e1", "e2", "e3")
 
 
 class _Initial(Spec):
@@ -265,7 +261,7 @@ class Universal(_Rubbing):
 class Spherical(_AtPoint):
     """Rotation about a point, by Euler parameters."""
 
-    coordinates: ClassVar[tuple[str, ...]] = _EULER
+    coordinates: ClassVar[tuple[str, ...]] = EULER_NAMES
     across: ClassVar[str] = "xyz"
     type: Literal["spherical"] = field("Rotation about a point.", "spherical")
     friction: Friction | None = field(
@@ -277,7 +273,7 @@ class Spherical(_AtPoint):
 class Floating(_Joint):
     """All six motions: a free body."""
 
-    coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "z", *_EULER)
+    coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "z", *EULER_NAMES)
     type: Literal["floating"] = field("All six motions.", "floating")
     point: _PointOrPair | None = field(
         "Points whose distance the translations are; default the origins.", ["O", "G"], default=None

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, get_args, get_origin
+from typing import Any, get_args
 
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from mbsim_cli.errors import Issue, ModelError, UsageError
 from mbsim_cli.spec.expand import expand, with_values_of_controls
 from mbsim_cli.spec.expressions.number import Number
-from mbsim_cli.spec.model_file import AnyAnalysis, ModelFile
+from mbsim_cli.spec.model_file import MAPPINGS, AnyAnalysis, ModelFile
 from mbsim_cli.spec.parameters import with_every_number
 from mbsim_cli.spec.reading.messages import Path, issue_of, keys_in, keys_of, nearest, path_of, suggest
 from mbsim_cli.spec.reading.nodes import replace_wildcards, resolve
@@ -21,11 +21,6 @@ from mbsim_cli.spec.rules import RULES
 
 KEYS = tuple(keys_in(ModelFile))
 OF_ANALYSES = frozenset(key for kind in get_args(get_args(AnyAnalysis)[0]) for key in keys_in(kind))
-NAMED = frozenset(  # sections of items whose names users choose
-    key
-    for key, field in zip(KEYS, ModelFile.model_fields.values(), strict=True)
-    if get_origin(field.annotation) is dict
-)
 OWN = "x-"  # what sections of the user's own begin with
 
 
@@ -49,13 +44,13 @@ def load(
     source.root.value = {key: node for key, node in source.root.value.items() if not key.startswith(OWN)}
     issues += _rename_sections(source)
     overrides = overrides or {}
-    of_made_items = set_keys(source, overrides, NAMED)
+    of_made_items = set_keys(source, overrides, MAPPINGS)
     if "repeat" in source.root.value:
         from mbsim_cli.spec.repeat import write_out
 
         if wrong := write_out(source, overrides):
             raise ModelError(_in_order(issues + wrong, source.file))
-        set_keys(source, of_made_items, NAMED)
+        set_keys(source, of_made_items, MAPPINGS)
     replace_wildcards(source.root)
     model, broken = _validated(source, issues)
     if model is not None:

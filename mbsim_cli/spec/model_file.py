@@ -370,6 +370,7 @@ class ModelFile(Sections):
         return self._source.issue(path, message, hint)
 
 
+# sections of items whose names users choose
 MAPPINGS = frozenset(name for name, entry in ModelFile.model_fields.items() if get_origin(entry.annotation) is dict)
 
 

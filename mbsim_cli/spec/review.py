@@ -117,14 +117,6 @@ class Review:
         self.report(path, f"must not be negative, is {value:g}")
         return False
 
-    def below_one(self, path: Path, number: object) -> bool:
-        """Return whether a number is less than one, the same way."""
-        value = self.value(number)
-        if value is None or not value >= 1:
-            return True
-        self.report(path, f"must be less than one, is {value:g}")
-        return False
-
     def vector(self, numbers: Sequence[Number] | None) -> list[float] | None:
         """Return the values of a list of numbers, None where one has no value."""
         values = [value for number in numbers or [] if (value := self.value(number)) is not None]

@@ -10,7 +10,6 @@ from mbsim_cli.assembly.parameters.numbers import ZERO, Scalar, Vector, integers
 from mbsim_cli.assembly.tree.geometry import Geometry, frame, split
 from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
-    EULER_NAMES,
     held_of,
     initial_position,
     joint_frames,
@@ -22,6 +21,7 @@ from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Constraints, Curves, Followers, Laws, Measures
 from mbsim_cli.spec import constraints
 from mbsim_cli.spec.constraints import CablePart
+from mbsim_cli.spec.joints import EULER_NAMES
 
 _UNITS = {
     Measure.PROJECTION: "m",

@@ -1,7 +1,7 @@
 """Joints: frames on both bodies, coordinates with their initial values, and the equations of a cut joint."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from mbsim_cli.assembly.parameters.numbers import (
     IDENTITY,
@@ -31,19 +31,12 @@ from mbsim_cli.assembly.tree.geometry import (
 )
 from mbsim_cli.model.codes import EULER_PARAMETERS, JOINT_COLUMNS, ROTATIONS, TRANSLATIONS, Column, Joint, Measure
 from mbsim_cli.spec import joints
+from mbsim_cli.spec.joints import EULER_NAMES
 
 AnyJoint = joints.Joint | NodeJoint
 Pose = tuple[Vector, Matrix]  # origin of a body, and its axes as columns
-EULER_NAMES = ("e0", "e1", "e2", "e3")
 COORDINATES: dict[Joint, tuple[str, ...]] = {
-    Joint.FIXED: (),
-    Joint.REVOLUTE: ("angle",),
-    Joint.PRISMATIC: ("displacement",),
-    Joint.UNIVERSAL: ("angle_1", "angle_2"),
-    Joint.CYLINDRICAL: ("displacement", "angle"),
-    Joint.SPHERICAL: EULER_NAMES,
-    Joint.FLOATING: ("x", "y", "z", *EULER_NAMES),
-    Joint.PLANAR: ("x", "y", "angle"),
+    Joint[kind.__name__.upper()]: kind.coordinates for kind in get_args(get_args(joints.Joint)[0])
 }
 _TURNED = (Joint.REVOLUTE, Joint.PRISMATIC, Joint.UNIVERSAL, Joint.CYLINDRICAL)
 _WITHOUT_ROTATION = (Joint.FIXED, Joint.PRISMATIC)

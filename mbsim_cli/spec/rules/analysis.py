@@ -38,7 +38,8 @@ def check(review: Review) -> None:
         if review.intact("analysis", key):
             review.positive(("analysis", key), getattr(analysis, key, None))
     for key in _BELOW_ONE:
-        review.below_one(("analysis", key), getattr(analysis, key, None))
+        if (value := review.value(getattr(analysis, key, None))) is not None and value >= 1:
+            review.report(("analysis", key), f"must be less than one, is {value:g}")
     for key in ("hold", "drives", "inputs", "outputs"):
         review.each_once(("analysis", key), getattr(analysis, key, ()))
     if isinstance(analysis, InverseDynamics):
@@ -49,7 +50,9 @@ def check(review: Review) -> None:
             review.report(("sensors", name), "torques are results of the analysis inverse_dynamics alone", hint)
     if isinstance(analysis, Analysis):
         _times(review, analysis)
-        _accuracy(review, analysis)
+        if analysis.accuracy is not None and analysis.step != "auto":
+            hint = "write step: auto, or leave accuracy out"
+            review.report(("analysis", "accuracy"), "only step: auto keeps to an accuracy", hint, key=True)
         _integrator(review, analysis)
     if isinstance(analysis, SmallMotions) and analysis.start is not None and analysis.at != "start":
         message = "the equilibrium has positions of its own"
@@ -197,12 +200,6 @@ def _times(review: Review, analysis: Analysis) -> None:
     elif interval is not None and interval / step > MOST_STEPS:
         message = f"an output interval of {interval / step:.3g} steps is more than {MOST_STEPS:.0e}"
         review.report(("analysis", "output_interval"), message)
-
-
-def _accuracy(review: Review, analysis: Analysis) -> None:
-    if analysis.accuracy is not None and analysis.step != "auto":
-        hint = "write step: auto, or leave accuracy out"
-        review.report(("analysis", "accuracy"), "only step: auto keeps to an accuracy", hint, key=True)
 
 
 def _integrator(review: Review, analysis: Analysis) -> None:

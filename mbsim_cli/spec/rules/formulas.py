@@ -9,6 +9,7 @@ from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.expressions.number import TIME, VELOCITY, Expression, Number, coordinate_in, read_by, sensor_in
 from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, ExpressionError, calls_of_laws, names, parse
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
+from mbsim_cli.spec.joints import EULER_NAMES
 from mbsim_cli.spec.objectives import MODAL, TRANSFERS, Check, Transfer
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
@@ -290,7 +291,7 @@ def _coordinate(review: Review, path: Path, name: str, offset: int) -> None:
         return
     coordinate, known = coordinate_in(name)[0].partition(".")[2], review.model.joints[joint].coordinates
     if coordinate in known:
-        if coordinate in ("e0", "e1", "e2", "e3"):
+        if coordinate in EULER_NAMES:
             review.report(path, f"{name!r} is an Euler parameter", "read an angle or a direction by a sensor", offset)
         return
     if rest.endswith(".acceleration"):
@@ -309,8 +310,15 @@ def check_values(review: Review) -> None:
     """Report unknown sensors, methods that are none, and references of the wrong width."""
     for name, given in review.model.checks.items():
         path = ("checks", name)
-        for name, elements in given.field_gradient.items():
-            _field(review, (*path, "field_gradient", name), name, elements)
+        for field, elements in given.field_gradient.items():
+            place = (*path, "field_gradient", field)
+            if field not in review.model.analysis.sensitivity.fields and not review.lost("analysis"):
+                hint = "name it in analysis.sensitivity.fields"
+                review.report(place, f"no gradient is taken by {field!r}", hint, key=True)
+            for element in elements:
+                if not element.isdecimal():
+                    message = f"{element!r} is no element: they are counted from 0"
+                    review.report((*place, element), message, key=True)
         if given.sensor is not None and _is_shown(review, (*path, "sensor"), given.sensor):
             _values(review, path, given)
         if given.agreement:
@@ -358,15 +366,6 @@ def _agreement(review: Review, path: Path, given: Check) -> None:
             review.report((*path, "agreement", index), message)
         elif method in ("complex_step", "adjoint") and not review.names("parameters") and not review.lost("parameters"):
             review.report((*path, "agreement", index), "there are no parameters to differentiate by")
-
-
-def _field(review: Review, path: Path, name: str, elements: Mapping[str, Number]) -> None:
-    """A field that gradients are taken by, and numbers of elements."""
-    if name not in review.model.analysis.sensitivity.fields and not review.lost("analysis"):
-        review.report(path, f"no gradient is taken by {name!r}", "name it in analysis.sensitivity.fields", key=True)
-    for element in elements:
-        if not element.isdecimal():
-            review.report((*path, element), f"{element!r} is no element: they are counted from 0", key=True)
 
 
 def _values(review: Review, path: Path, given: Check) -> None:

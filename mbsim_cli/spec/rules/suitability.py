@@ -8,6 +8,7 @@ from mbsim_cli.spec.base import references
 from mbsim_cli.spec.constraints import COUPLINGS, Constraint, Coupling, Distance, Gear, Motion, Rack, Screw
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.forces import Bushing, Contact, Force, SphereShape
+from mbsim_cli.spec.joints import EULER_NAMES
 from mbsim_cli.spec.laws import Profile, Ramp, Road, RoadSum
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
@@ -99,15 +100,11 @@ def _suitable(review: Review, path: Path, item: Force | Constraint) -> None:
             continue
         if joint not in review.model.joints or coordinate not in review.model.joints[joint].coordinates:
             continue  # reported already
-        if coordinate in ("e0", "e1", "e2", "e3"):
+        if coordinate in EULER_NAMES:
             hint = "no force or constraint acts on an Euler parameter alone"
             review.report(place, f"{name!r} is an Euler parameter", hint, key=is_key)
         elif item.type == "rotational_spring_damper" and not coordinate.startswith("angle"):
-            review.report(
-                place,
-                f"{name!r} is not an angle",
-                "a spring on a translation is a spring_damper",
-            )
+            review.report(place, f"{name!r} is not an angle", "a spring on a translation is a spring_damper")
         elif item.type == "spring_damper" and coordinate.startswith("angle"):
             review.report(place, f"{name!r} is an angle", "a spring on one is a rotational_spring_damper")
 
@@ -263,10 +260,10 @@ def check_sizes(review: Review) -> None:
                 hint = "roads are heights along z over x; turn the model, or gravity"
                 review.report(("forces", name), message, hint)
             _sizes(review, ("forces", name, "slip"), force.slip)
-            _inline_road(review, ("forces", name, "road"), force.road)
+            _road(review, ("forces", name, "road"), force.road)
         elif force.type == "contact":
             _contact_sizes(review, ("forces", name), force)
-            _inline_road(review, ("forces", name, "against", "road"), getattr(force.against, "road", None))
+            _road(review, ("forces", name, "against", "road"), getattr(force.against, "road", None))
         elif force.type == "bump_stop":
             low, high = review.value(force.minimum), review.value(force.maximum)
             if low is not None and high is not None and high <= low:
@@ -319,12 +316,10 @@ def _contact_sizes(review: Review, path: Path, force: Contact) -> None:
         review.positive((*path, "restitution", "speed"), force.restitution.speed)
 
 
-def _inline_road(review: Review, path: Path, road: Road | str | None) -> None:
-    if road is not None and not isinstance(road, str):
-        _road(review, path, road)
-
-
-def _road(review: Review, path: Path, road: Road) -> None:
+def _road(review: Review, path: Path, road: Road | str | None) -> None:
+    """Report what no road can be, of one that stands at a path and not in another section."""
+    if road is None or isinstance(road, str):
+        return
     _sizes(review, path, road)
     if isinstance(road, Ramp):
         start, end = review.value(road.start), review.value(road.end)
