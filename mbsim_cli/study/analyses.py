@@ -119,8 +119,8 @@ class ForwardDynamics(Analysis):
         from mbsim_cli.solve.breakpoints import begins_unseen
 
         watched = HealthFromRest if problem.options.start == "equilibrium" else Health
-        unseen = begins_unseen(problem)
-        return watched(problem.options, problem.names, keeps_energy(problem), problem.touching, unseen)
+        unseen, jumps = begins_unseen(problem), problem.theta.real[list(problem.jumps)]
+        return watched(problem.options, problem.names, keeps_energy(problem), problem.touching, unseen, jumps)
 
 
 def keeps_energy(problem: Problem) -> bool:

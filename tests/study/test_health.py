@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mbsim_cli import loads
 from mbsim_cli.model.flexible import OE1, OWN_MODE_ROWS
 from mbsim_cli.model.problem import Options
 from mbsim_cli.study.analyses import keeps_energy
@@ -73,6 +74,39 @@ def test_power_that_passes_between_output_times_is_no_lost_energy(integrator, to
         return np.stack([2.0 - (block.time > 0.045), 0 * block.time, -120.0 * (abs(block.time - 0.05) < 1e-3)], axis=1)
 
     assert bool(watch(options, energy=impact).warnings) is told
+
+
+@pytest.mark.parametrize(("jump", "told"), [(0.04, True), (0.05, False), (0.052, False), (0.06, False), (0.08, True)])
+@pytest.mark.parametrize("sizes", [(11,), (6, 5)])
+def test_work_in_an_interval_with_a_jump_of_power_is_not_compared(jump, told, sizes):
+    """Power of 2 W ends at 0.052 s, between time points at 0.05 and 0.06 s; jumps may lie on either."""
+
+    def pulse(block):
+        return np.stack([2.0 * np.minimum(block.time, 0.052), 0.0 * block.time, 2.0 * (block.time < 0.055)], axis=1)
+
+    options = Options(step=0.01, formulation="recursive", integrator="rk4")
+    health = Health(options, fakes.names(), jumps=np.array([jump, 1.0]))
+    for block in blocks(sizes, energy=pulse):
+        health.add(block)
+    assert bool(health.warnings) is told
+
+
+JUMPING = """
+mbsim: 1
+parameters: {T: 0.15, F: 300}
+bodies: {cart: {mass: 2}}
+joints:
+  rail: {type: prismatic, bodies: [ground, cart], point: origin, axis: x, initial: {displacement: 0, velocity: 1}}
+laws: {pulse: {type: spline, between: constant, times: [0, T, 2], values: [0, F, 0]}}
+forces: {push: {type: drive, coordinate: rail.displacement, value: 1, law: pulse}}
+analysis: {formulation: recursive, integrator: rk4, step: 0.01, duration: 0.2}
+"""
+
+
+@pytest.mark.interpreted
+def test_energy_is_kept_beside_a_force_that_jumps():
+    """Steps of Runge-Kutta methods end at the jump, which the sum over output times does not see."""
+    assert loads(JUMPING).run(sensitivity="none").warnings == []
 
 
 def test_energy_lost_by_an_adaptive_integrator_is_told():

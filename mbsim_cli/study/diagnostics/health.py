@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.errors import some_of
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem, damping_ratio, frequency
+from mbsim_cli.solve.breakpoints import WHOLE
 from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Health(Diagnostics):
     """Largest and mean diagnostics of a run, one pass.
 
     ``conserves``: whether the equations conserve energy; ``touches`` is ``Problem.touching``; ``unseen``: whether
-    forces may begin where none of these gaps closes.
+    forces may begin where none of these gaps closes; ``jumps`` (k,) are times, s, at which accelerations jump.
     """
 
     def __init__(
@@ -87,8 +88,10 @@ class Health(Diagnostics):
         conserves: bool = True,
         touches: tuple[np.ndarray, np.ndarray] = (np.zeros(0, int), np.zeros(0)),
         unseen: bool = False,
+        jumps: np.ndarray = np.zeros(0),
     ):
         self._options, self._names, self._conserves, self._unseen = options, names, conserves, unseen
+        self._jumps = jumps[:, None]
         self._column, self._value = touches
         self._above = np.zeros((2, len(self._column)), bool)  # whether ever above the value, and ever below
         self._near = False  # whether a gap may have closed between two time points
@@ -107,6 +110,7 @@ class Health(Diagnostics):
         self._last = (0.0, 0.0)  # time and power of the latest time point
         self._missed, self._unexplained = 0.0, 0.0  # work that the trapezoidal rule may miss; imbalance beyond it
         self._change = (0.0, 0.0)  # of time and power to the latest time point
+        self._missed_at = (0.0, 0.0)  # work that is missed at jumps, and difference of energy and work
 
     def add(self, block: Block) -> None:
         self._time_points += len(block.time)
@@ -145,13 +149,27 @@ class Health(Diagnostics):
             self._last, self._begun = (time[0], power[0]), time[0]
         time, power = np.append(self._last[0], time), np.append(self._last[1], power)
         work = self._work + np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(time))
-        imbalance = abs(mechanical - self._start - work)
+        difference = mechanical - self._start - work
+        imbalance = abs(difference)
         self._imbalance = max(self._imbalance, float(imbalance.max()))
-        self._unexplained = max(self._unexplained, float((imbalance - self._missed_work(time, power)).max()))
+        missed = self._missed_at_jumps(time, difference) + self._missed_work(time, power)
+        self._unexplained = max(self._unexplained, float((imbalance - missed).max()))
         self._moved = max(self._moved, float(block.energy[:, 0].max()), float(abs(mechanical - self._start).max()))
         self._fastest = max(self._fastest, float(abs(block.velocity).max(initial=0.0)))
         self._stored = max(self._stored, float(abs(block.energy[:, 1]).max()))
         self._work, self._last = float(work[-1]), (time[-1], power[-1])
+
+    def _missed_at_jumps(self, time: np.ndarray, difference: np.ndarray) -> np.ndarray:
+        """Work (B,) that the rule misses in intervals with jumps of power, until each of B + 1 times but the first.
+
+        It is all by which the ``difference`` (B,) of energy and work changes there: times of jumps are known, and steps
+        of Runge-Kutta methods end at them. On an output time, the interval to either side has the jump.
+        """
+        near = WHOLE * self._options.step
+        jumps = ((time[:-1] - near < self._jumps) & (self._jumps < time[1:] + near)).any(axis=0)
+        missed = self._missed_at[0] + np.cumsum(abs(np.diff(difference, prepend=self._missed_at[1])) * jumps)
+        self._missed_at = float(missed[-1]), float(difference[-1])
+        return missed
 
     def _missed_work(self, time: np.ndarray, power: np.ndarray) -> np.ndarray:
         """Work (B,) that the trapezoidal rule may miss until each of B + 1 times but the first; 0 for fixed steps.
