@@ -293,6 +293,7 @@ class InverseBlock(NamedTuple):
     d_sensors: np.ndarray  # (B, width, p)
     undetermined: np.ndarray  # (B, width) bool, as of ``Block``
     finite: np.ndarray  # (B,) bool: whether the torques and all their derivatives are known to be finite
+    broken: Any = None  # (B, p) as of ``Block``; None for open trees, which no direction breaks
 
 
 # Numbers of eigenvalues and of frequency responses.

@@ -131,8 +131,8 @@ class TorqueTape:
         self._times: list[np.ndarray] = []
 
     def blocks(self, problem: Problem) -> Iterator[InverseBlock]:
-        """The time points of the motion, without derivatives."""
-        for block in inverse(_of_values(problem)):
+        """The time points of the motion, without derivatives; those of loops tell which directions open them."""
+        for block in inverse(_of_values(problem) if problem.drives is None else problem):
             self._times.append(block.time.copy())
             yield block
 

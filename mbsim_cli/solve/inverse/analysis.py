@@ -183,7 +183,7 @@ class InverseAnalysis:
             found.finite[...] = False
         _, *sensed = self._sensing.block(motion, varied, found.torque, by_parameter)
         kept = found[:4] if self.wanted else (found.torque, *(m[:, :0, :0] for m in found[1:4]))
-        return InverseBlock._make((*motion, *kept, by_parameter, *sensed, found.finite))
+        return InverseBlock._make((*motion, *kept, by_parameter, *sensed, found.finite, None))
 
     def observed(self, time: np.ndarray) -> tuple[Record, np.ndarray]:
         """Rows of time points (B,) with all sensors, torques last; and a mask (B, width) of undetermined sensors."""

@@ -220,5 +220,5 @@ def _inverse_block(problem: Problem, block: Block, found: list[Driven]) -> Inver
     return InverseBlock._make((
         *block[:4], torque, *matrices, by_parameter,
         np.concatenate([block.sensors, sign * torque[:, columns]], axis=1), d_sensors,
-        np.concatenate([block.undetermined, np.zeros((rows, columns.size), bool)], axis=1), finite,
+        np.concatenate([block.undetermined, np.zeros((rows, columns.size), bool)], axis=1), finite, block.broken,
     ))  # fmt: skip

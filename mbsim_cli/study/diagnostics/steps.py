@@ -148,8 +148,8 @@ class FiniteHealth:
             if finite.all():
                 continue
             wrong = ~finite
-            if isinstance(block, Block) and name.startswith("d_"):
-                wrong &= block.broken[:, None, :] == 0  # intended NaN, which the gradients report
+            if name.startswith(("d_", "by_parameter")) and block.broken is not None:
+                wrong &= block.broken[:, None, : wrong.shape[2]] == 0  # intended NaN, which the gradients report
                 for time, columns, sentence in self._jumped:
                     for row in np.flatnonzero(np.isclose(block.time, time, rtol=1e-12, atol=0.0)):
                         if wrong[row][..., columns].any():

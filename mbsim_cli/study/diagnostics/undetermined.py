@@ -26,10 +26,10 @@ class UndefinedDirections:
         self._names = names
         self.reasons: dict[str, str] = dict(names.undefined)  # by parameter
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Block | InverseBlock) -> None:
         """Add the next time points."""
-        broken = getattr(block, "broken", np.zeros((0, 0)))  # open trees of inverse dynamics break nothing
-        for k in np.flatnonzero(broken.any(axis=0)) if broken.any() else ():
+        broken = block.broken
+        for k in np.flatnonzero(broken.any(axis=0)) if broken is not None and broken.any() else ():
             parameter, row = self._names.parameters[k], int((broken[:, k] != 0).argmax())
             if parameter not in self.reasons:
                 self.reasons[parameter] = self._reason(parameter, int(broken[row, k]), float(block.time[row]))

@@ -87,6 +87,18 @@ def test_gradients_by_the_adjoint_and_differences(loaded):
             assert (high - low) / (2 * h) == pytest.approx(result["gradient"][name], rel=1e-5, abs=1e-9)
 
 
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+def test_there_is_no_derivative_by_what_opens_a_redundant_loop(loaded, method):
+    """Links that end beside the plane cannot be joined: NaN, and the reason; other derivatives stay."""
+    text = MODEL.replace("rod: [L2, 0, 0]", "rod: [L2, 0, height]").replace("{L1", "{height: 0, L1")
+    result, flat = loaded(MODEL, text).run(sensitivity=method), loaded().run()
+    for name, objective in result.objectives.items():
+        assert np.isnan(objective.by("height"))
+        assert objective.by("m") == pytest.approx(flat.objectives[name].by("m"), rel=1e-12)
+        assert "height breaks it" in result.report["objectives"][name]["undefined"]["height"]
+    assert not [warning for warning in result.warnings if "finite" in warning]
+
+
 def test_derivatives_by_the_motion(loaded):
     """At the start, coefficients of the law are position, velocity and half the acceleration."""
     result = loaded("  sensitivity:", BOTH).run()
