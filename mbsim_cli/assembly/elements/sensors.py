@@ -159,8 +159,10 @@ def _with(model: Model, identities: Sequence[Identity]) -> Model:
 
 _COLUMNS = ("kind", "body", "index", "order", "theta")
 COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}  # labels by width
-_POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
-_BODY_UNITS = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s^2"}
+_UNITS = {
+    "position": "m", "velocity": "m/s", "acceleration": "m/s^2",
+    "angular_velocity": "rad/s", "angular_acceleration": "rad/s^2",
+}  # fmt: skip
 _BUSHING_UNITS = {
     BushingQuantity.FORCE: "N",
     BushingQuantity.TORQUE: "N m",
@@ -219,10 +221,10 @@ class SensorTable:
         for name, parts in forces.parts.items():
             if parts > 1:
                 self._force_number[name] = self._force_number[f"{name}.1"]
-        self._equations: dict[str, list[int]] = {}  # by name, and by that of the constraint or cut joint
+        self.equations: dict[str, list[int]] = {}  # by name, and by that of the constraint or cut joint
         for number, name in enumerate(self._constraints):
             for known in dict.fromkeys((name, name.partition(".")[0])):
-                self._equations.setdefault(known, []).append(number)
+                self.equations.setdefault(known, []).append(number)
         self.names: list[str] = []
         self.units: list[str | tuple[str, ...]] = []  # one for all components, or one for each
         self.components: list[tuple[str, ...]] = []  # labels
@@ -278,7 +280,7 @@ class SensorTable:
 
     def add_call(self, force: str) -> None:
         """Add a hidden sensor of the value of a law that objectives or sensors call: x of a force on the ground."""
-        row = self.add_unseen(self._force(sensors.ForceSensor(type="force", force=force), ""))
+        row = self.add_unseen(self.entry(force, sensors.ForceSensor(type="force", force=force)))
         self.rows[force] = slice(row, row + 1)
 
     def add_gaps(self, laws: Laws) -> None:
@@ -360,48 +362,52 @@ class SensorTable:
         self.rows[name] = slice(self._next_row, self._next_row + width)
         self._next_row += width
 
-    def entry(self, name: str, spec: sensors.Sensor) -> Entry:
-        """The row of the table for a sensor that has exactly one; ``_ENTRIES`` has the method of each type."""
-        return _ENTRIES[spec.type](self, spec, f"sensors.{name}")
-
-    def _of_point(self, spec: sensors.Position | sensors.Velocity | sensors.Acceleration, path: str) -> Entry:
-        """Position, velocity or acceleration of a point."""
-        geometry, (body, point) = self._system.geometry, split(spec.point)
-        offset = self._system.theta.add(lambda: geometry.point(body, point))
-        return Entry(
-            Sensor[spec.type.upper()], _POINT_UNITS[spec.type], self._system.topology.index[body], theta=offset
-        )
-
-    def _of_body(self, spec: sensors.AngularVelocity | sensors.AngularAcceleration, path: str) -> Entry:
-        """Angular velocity or acceleration of a body."""
-        return Entry(Sensor[spec.type.upper()], _BODY_UNITS[spec.type], self._system.topology.index[spec.body])
-
-    def _attitude(self, spec: sensors.Roll | sensors.Pitch | sensors.Yaw, path: str) -> Entry:
-        """Roll, pitch or yaw of a body, or a time derivative of it."""
-        body, unit = self._system.topology.index[spec.body], "rad" + RATES[spec.derivative]
-        return Entry(Sensor.ATTITUDE, unit, body, Attitude[spec.type.upper()], spec.derivative)
-
-    def _tyre(self, spec: sensors.TyreSensor, path: str) -> Entry:
-        quantity = TyreQuantity[spec.quantity.upper()]
-        return Entry(Sensor.TYRE, _TYRE_UNITS[quantity], index=self._force_number[spec.tyre], order=quantity)
-
-    def _force(self, spec: sensors.ForceSensor, path: str) -> Entry:
-        """Value of a force along a measure, or the force on a body; of a contact, of all its parts."""
-        number = self._force_number[spec.force]
-        kind = Sensor.FORCE if self._forces.rows[number][0] in ALONG else Sensor.FORCE_ON_BODY
-        return Entry(kind, self._forces.units[number], self._forces.parts.get(spec.force, 0) - 1, number)
-
-    def _multiplier(self, spec: sensors.Multiplier, path: str) -> Entry:
-        number = self._equation(spec.constraint, path)
-        unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
-        return Entry(Sensor.MULTIPLIER, unit, index=number)
-
-    def _strain_energy(self, spec: sensors.StrainEnergy, path: str) -> Entry:
-        number = [deforming.name for deforming in self._system.elastic].index(spec.body)
-        return Entry(Sensor.STRAIN_ENERGY, "J", index=number)
-
-    def _energy(self, spec: sensors.KineticEnergy | sensors.PotentialEnergy, path: str) -> Entry:
-        return Entry(Sensor[spec.type.upper()], "J")
+    def entry(self, name: str, spec: Any) -> Entry:
+        """The row of the table for a sensor that has exactly one."""
+        kind, path, index = spec.type, f"sensors.{name}", self._system.topology.index
+        geometry, theta = self._system.geometry, self._system.theta
+        match kind:
+            case "position" | "velocity" | "acceleration":
+                body, point = split(spec.point)
+                offset = theta.add(lambda: geometry.point(body, point))
+                return Entry(Sensor[kind.upper()], _UNITS[kind], index[body], theta=offset)
+            case "direction":
+                body, vector = split(spec.vector)
+                offset = theta.add(lambda: geometry.vector(body, vector))
+                return Entry(Sensor.DIRECTION, "1", index[body], theta=offset)
+            case "velocity_along" | "acceleration_along":
+                (body, point), (carrier, vector) = split(spec.point), split(spec.vector)
+                offset = theta.add(
+                    lambda: (*geometry.point(body, point), *unit_vector(geometry.vector(carrier, vector)))
+                )
+                order = 1 if kind == "velocity_along" else 2
+                return Entry(Sensor.ALONG, "m" + RATES[order], index[body], index[carrier], order, offset)
+            case "angular_velocity" | "angular_acceleration":
+                return Entry(Sensor[kind.upper()], _UNITS[kind], index[spec.body])
+            case "roll" | "pitch" | "yaw":
+                unit = "rad" + RATES[spec.derivative]
+                return Entry(Sensor.ATTITUDE, unit, index[spec.body], Attitude[kind.upper()], spec.derivative)
+            case "kinetic_energy" | "potential_energy":
+                return Entry(Sensor[kind.upper()], "J")
+            case "strain_energy":
+                number = [deforming.name for deforming in self._system.elastic].index(spec.body)
+                return Entry(Sensor.STRAIN_ENERGY, "J", index=number)
+            case "elastic_coordinate":
+                return self._elastic(spec, path)
+            case "force":  # along a measure, or on a body; of a contact that of all its parts
+                number = self._force_number[spec.force]
+                code = Sensor.FORCE if self._forces.rows[number][0] in ALONG else Sensor.FORCE_ON_BODY
+                return Entry(code, self._forces.units[number], self._forces.parts.get(spec.force, 0) - 1, number)
+            case "tyre":
+                quantity = TyreQuantity[spec.quantity.upper()]
+                return Entry(Sensor.TYRE, _TYRE_UNITS[quantity], index=self._force_number[spec.tyre], order=quantity)
+            case "contact":
+                return self._contact(spec, path)
+            case "multiplier":
+                number = self._equation(spec.constraint, path)
+                unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
+                return Entry(Sensor.MULTIPLIER, unit, index=number)
+        return self._of_measure(spec, path)
 
     def _contact(self, spec: sensors.ContactSensor, path: str) -> Entry:
         """A quantity of a contact, of one of its parts or of all."""
@@ -415,11 +421,6 @@ class SensorTable:
             message = f"contact {spec.contact!r} has {parts} parts, each with a {spec.quantity} of its own"
             self._system.issue(f"{path}.quantity", message, "name one by its number, as part: 1")
         return Entry(Sensor.TYRE, _CONTACT_UNITS[read], parts - 1, number, read)
-
-    def _direction(self, spec: sensors.Direction, path: str) -> Entry:
-        geometry, (body, vector) = self._system.geometry, split(spec.vector)
-        offset = self._system.theta.add(lambda: geometry.vector(body, vector))
-        return Entry(Sensor.DIRECTION, "1", self._system.topology.index[body], theta=offset)
 
     def _elastic(self, spec: sensors.ElasticCoordinate, path: str) -> Entry:
         """An elastic coordinate, or a time derivative of it."""
@@ -453,16 +454,6 @@ class SensorTable:
             entries.append(Entry(Sensor.MEASURE, unit, index=measure, order=spec.derivative))
         return entries
 
-    def _along(self, spec: sensors.VelocityAlong | sensors.AccelerationAlong, path: str) -> Entry:
-        """Component of a point's velocity or acceleration along a vector."""
-        geometry, index = self._system.geometry, self._system.topology.index
-        (body, point), (carrier, vector) = split(spec.point), split(spec.vector)
-        offset = self._system.theta.add(
-            lambda: (*geometry.point(body, point), *unit_vector(geometry.vector(carrier, vector)))
-        )
-        order, unit = (1, "m/s") if spec.type == "velocity_along" else (2, "m/s^2")
-        return Entry(Sensor.ALONG, unit, index[body], index[carrier], order, offset)
-
     def _of_measure(self, spec: Any, path: str) -> Entry:
         """A coordinate, distance or angle, or a time derivative of it."""
         measures, order = self._measures, spec.derivative
@@ -486,33 +477,12 @@ class SensorTable:
                 measure = measures.coordinate(spec.coordinate, f"{path}.coordinate")
         return Entry(Sensor.MEASURE, unit + RATES[order], index=measure, order=order)
 
-    def has_equation(self, name: str) -> bool:
-        """Whether there is a constraint equation of a name."""
-        return name in self._equations
-
     def _equation(self, name: str, path: str) -> int:
         """Number of a constraint equation."""
-        matches = self._equations.get(name, [])
+        matches = self.equations.get(name, [])
         if len(matches) == 1:
             return matches[0]
         message = f"{name!r} has {len(matches)} constraint equations; a sensor reads one"
         known = ", ".join(self._constraints[i] for i in matches) or ", ".join(self._constraints) or "there are none"
         self._system.issue(path, message, f"equations: {known}")
         return 0
-
-
-_ENTRIES: dict[str, Callable[[SensorTable, Any, str], Entry]] = {
-    **dict.fromkeys(("position", "velocity", "acceleration"), SensorTable._of_point),
-    **dict.fromkeys(("angular_velocity", "angular_acceleration"), SensorTable._of_body),
-    **dict.fromkeys(("roll", "pitch", "yaw"), SensorTable._attitude),
-    **dict.fromkeys(("velocity_along", "acceleration_along"), SensorTable._along),
-    **dict.fromkeys(("coordinate", "distance", "angle", "displacement"), SensorTable._of_measure),
-    **dict.fromkeys(("kinetic_energy", "potential_energy"), SensorTable._energy),
-    "direction": SensorTable._direction,
-    "tyre": SensorTable._tyre,
-    "contact": SensorTable._contact,
-    "force": SensorTable._force,
-    "multiplier": SensorTable._multiplier,
-    "elastic_coordinate": SensorTable._elastic,
-    "strain_energy": SensorTable._strain_energy,
-}

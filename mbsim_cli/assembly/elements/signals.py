@@ -270,7 +270,7 @@ class SignalTable:
 
     def _as_measure(self, name: str, spec: Any) -> Entry | None:
         """The entry of a sensor; a coordinate is read as a measure, which exists in natural coordinates, too."""
-        if spec.type == "multiplier" and name in self._hidden and not self._sensors.has_equation(spec.constraint):
+        if spec.type == "multiplier" and name in self._hidden and spec.constraint not in self._sensors.equations:
             self._nothing.add(name)
             return None
         if spec.type == "coordinate":
