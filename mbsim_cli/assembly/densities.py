@@ -40,22 +40,18 @@ class DensityField:
 
     def pull_back(self, hat: np.ndarray) -> np.ndarray:
         """Derivatives by the field's elements (ne,) from those by ``numbers``."""
-        return self.body.by_density(self._adjoint(hat))
+        from mbsim_cli.reduction.data import sid_of
 
-    def _adjoint(self, hat: np.ndarray) -> "StandardInput":
-        """Adjoint of all terms, and of the nodes' shapes."""
         n, count = self.body.n, len(self.rows)
         ends = np.cumsum([self.first.size, self.second.size, *[n] * count, *[n * n] * len(self._bent)])
         first, second, *rows = np.split(hat, ends[:-1])
-        from mbsim_cli.reduction.data import sid_of
-
-        found = sid_of(self.body.sid, first, second if second.size else None)
+        found = sid_of(self.body.sid, first, second if second.size else None)  # adjoint of all terms, and of the shapes
         for row, given in zip(self.rows, rows[:count], strict=True):
             _term(found, row).M0[:, row.row % 3] += row.sign * given
         for row, given in zip(self._bent, rows[count:], strict=True):
             by_pairs = given.reshape(n, n)
             _term(found, row).M1[:, :, row.row % 3] += row.sign * (by_pairs + by_pairs.T) / 2
-        return found
+        return self.body.by_density(found)
 
 
 def _term(sid: "StandardInput", row: ShapeRow) -> Any:

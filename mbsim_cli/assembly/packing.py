@@ -18,7 +18,6 @@ from mbsim_cli.assembly.parameters.tables import Tables
 from mbsim_cli.assembly.position.closing import initial_measures
 from mbsim_cli.assembly.position.equations import wanted_rows
 from mbsim_cli.assembly.tree.bodies import armature_table, tree_table, with_elastic
-from mbsim_cli.assembly.tree.geometry import Geometry
 from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
     AnyJoint,
@@ -55,7 +54,12 @@ def _check_design(name: str, spec: AnyJoint, system: System) -> None:
     geometry, kind = system.geometry, kind_of(spec)
     if not is_designed(geometry, spec) or (kind != Joint.FIXED and None not in stated_position(geometry, spec, kind)):
         return
-    gap, turn = _misfit(geometry, spec)
+    # gap of the points [m] and of the axes [rad] along the directions that the joint blocks
+    d, r = design_frames(geometry, spec, joint_frames(geometry, spec))
+    equations = CUT_EQUATIONS[kind]
+    shifts = [d[e.axis_a].real for e in equations if e.kind == Measure.PROJECTION]
+    turns = [r[e.axis_a][e.axis_b].real for e in equations if e.kind == Measure.DOT]
+    gap, turn = float(np.linalg.norm(shifts)), float(np.arcsin(min(1.0, float(np.linalg.norm(turns)))))
     if max(gap, turn) > ROUNDED:
         how = f"their points {gap:.4g} m apart" if gap > ROUNDED else f"its axes {turn:.4g} rad apart"
         a, b = spec.bodies
@@ -63,15 +67,6 @@ def _check_design(name: str, spec: AnyJoint, system: System) -> None:
         hint = "mend position or orientation of a body, or points and axes of the joint"
         hint += "" if kind == Joint.FIXED else "; or state its initial position"
         system.issue(f"joints.{name}", message, hint)
-
-
-def _misfit(geometry: Geometry, spec: AnyJoint) -> tuple[float, float]:
-    """Gap of the joint's points [m] and axes [rad] in the design position, along the directions that it blocks."""
-    d, r = design_frames(geometry, spec, joint_frames(geometry, spec))
-    equations = CUT_EQUATIONS[kind_of(spec)]
-    shifts = [d[e.axis_a].real for e in equations if e.kind == Measure.PROJECTION]
-    turns = [r[e.axis_a][e.axis_b].real for e in equations if e.kind == Measure.DOT]
-    return float(np.linalg.norm(shifts)), float(np.arcsin(min(1.0, float(np.linalg.norm(turns)))))
 
 
 class ParameterValue(NamedTuple):

@@ -1,6 +1,6 @@
 """Drawings of a mechanism: solids, outlines, and their motion."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
@@ -195,7 +195,11 @@ class MovingScene:
             local, bent = local.copy(), self.of_tree(z)
             for mesh in self.deforming:
                 local[mesh.points] += self.exaggeration * np.tensordot(bent[mesh.coordinates], mesh.shapes, 1)
-        return _placed(self.scene, local, *self.poses(z))
+        found = local.copy()
+        for body, (r, R) in enumerate(zip(*self.poses(z), strict=True)):
+            mine = self.scene.body == body
+            found[mine] = found[mine] @ np.array(R).T + np.array(r)
+        return found
 
     def poses(self, z: np.ndarray) -> tuple[Any, Any]:
         """Origins and rotation matrices of all bodies."""
@@ -226,15 +230,6 @@ class NaturalScene(MovingScene):
 def in_natural_coordinates(moving: MovingScene, system: NaturalSystem) -> NaturalScene:
     """A scene as natural coordinates move it."""
     return NaturalScene(**vars(moving) | {"coordinates": system.coordinate_names}, system=system)
-
-
-def _placed(scene: Scene, local: np.ndarray, origins: Iterable[Any], rotations: Iterable[Any]) -> np.ndarray:
-    """Positions (P, 3) of points, which are ``local`` in their bodies, where bodies are."""
-    found = local.copy()
-    for body, (r, R) in enumerate(zip(origins, rotations, strict=True)):
-        mine = scene.body == body
-        found[mine] = found[mine] @ np.array(R).T + np.array(r)
-    return found
 
 
 def moving_scene(
@@ -303,6 +298,8 @@ class _Drawing:
             elif name not in self._places and not isinstance(model.joints.get(name), UNSEEN):
                 self._draw(self._index[name], name, body)
                 self._draw_visuals(self._index[name], name, body.visuals)
+        gravity = np.array(self._numbers.vector(model.gravity), dtype=float)
+        vertical = int(np.argmax(np.abs(gravity))) if gravity.any() else 2  # z upwards without gravity
         return Scene(
             bodies=self._system.topology.bodies,
             local=np.array(self._local, dtype=float).reshape(-1, 3),
@@ -311,7 +308,7 @@ class _Drawing:
             lines=tuple(self._lines),
             joints=tuple(joints),
             ground=ground,
-            up=_up(np.array(self._numbers.vector(model.gravity), dtype=float)),
+            up=(vertical, 1 if gravity[vertical] <= 0 else -1),
             solids=tuple(self._solids),
             surfaces=tuple(self._surfaces),
             left_out=tuple(self._left_out),
@@ -449,9 +446,3 @@ def _is_shown_by_points(spec: Any) -> bool:
     if spec.shape is None or spec.shape.type != "rod":
         return False
     return spec.inertia is None or (spec.center_of_mass is None and spec.shape.center is None)
-
-
-def _up(gravity: np.ndarray) -> tuple[int, int]:
-    """Axis and sense of the vertical; z upwards without gravity."""
-    axis = int(np.argmax(np.abs(gravity))) if gravity.any() else 2
-    return axis, 1 if gravity[axis] <= 0 else -1

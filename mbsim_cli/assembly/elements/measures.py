@@ -242,15 +242,15 @@ class ConstraintTable:
         """
         for first, (joint, column) in enumerate(self._system.columns):
             if column.kind == Column.EULER_0:
-                self._add(f"{joint}.norm", self.measures.euler_norm(first), lambda: (1.0,))
+                self.add(f"{joint}.norm", self.measures.euler_norm(first), lambda: (1.0,))
         for name in self._system.topology.cut:
             for equation in CUT_EQUATIONS[kind_of(self._system.joints[name])]:
                 measure = self.measures.between_frames(name, equation.kind, equation.axis_a, equation.axis_b)
-                self._add(f"{name}.{equation.name}", measure, lambda: (0.0,))
+                self.add(f"{name}.{equation.name}", measure, lambda: (0.0,))
         for name in self._system.topology.joints:
             for coordinate in held_of(self._system.joints[name]):
                 reference = f"{name}.{coordinate}"
-                self._add(reference, self.measures.coordinate(reference, ""), lambda: (0.0,))
+                self.add(reference, self.measures.coordinate(reference, ""), lambda: (0.0,))
 
     def add_declared(self, name: str, spec: constraints.Constraint) -> None:
         """Equations of a constraint of the model file."""
@@ -278,12 +278,7 @@ class ConstraintTable:
                 (carrier, origin), (_, direction) = split(spec.line.point), split(spec.line.direction)
                 for axis, suffix in enumerate(("x", "y")):
                     measure = measures.across(carrier, direction, axis, origin, spec.point)
-                    self._add(f"{name}.{suffix}", measure, lambda: (0.0,))
-
-    def add_motion(self, name: str, measure: int, target: Callable[[], tuple[Scalar]], law: int) -> int:
-        """Equation of a coordinate whose motion inverse dynamics prescribes; return its number."""
-        self._add(name, measure, target, law)
-        return len(self.names) - 1
+                    self.add(f"{name}.{suffix}", measure, lambda: (0.0,))
 
     def keep(self, wanted: list[bool]) -> list[Identity]:
         """Keep the equations of a mask; drop and return the others, with measures that only these read."""
@@ -327,15 +322,17 @@ class ConstraintTable:
         """Equation with a stated target, or with the measure's initial value."""
         numbers = self._system.geometry.numbers
         if target == "auto":
-            self._add(name, measure, lambda: (0.0,), law)
+            self.add(name, measure, lambda: (0.0,), law)
             self._automatic[-1] = True
         else:
-            self._add(name, measure, lambda: (numbers(target),), law)
+            self.add(name, measure, lambda: (numbers(target),), law)
 
-    def _add(self, name: str, measure: int, target: Callable[[], tuple[Scalar]], law: int = NONE) -> None:
+    def add(self, name: str, measure: int, target: Callable[[], tuple[Scalar]], law: int = NONE) -> int:
+        """Add the equation of a measure that equals a target plus a law of time; return its number."""
         self.names.append(name)
         self.measure.append(measure)
         self.offset.append(self._system.theta.add(target))
         self.law.append(law)
         self._follower.append(NONE)
         self._automatic.append(False)
+        return len(self.names) - 1

@@ -129,7 +129,7 @@ class MotionTable:
             with self._system.at(path):
                 measure = constraints.measures.coordinate(name, PATH)
                 law, start = self._law(name), self._start(name, duration)
-                self._rows[name] = constraints.add_motion(f"motion {name}", measure, start, law)
+                self._rows[name] = constraints.add(f"motion {name}", measure, start, law)
             self._system.stands_at[f"constraints.motion {name.partition('.')[0]}"] = path
 
     @property
@@ -173,8 +173,7 @@ class MotionTable:
             self._check_count(driven, len(rows))
         for name in set(analysis.weights) - set(driven):
             system.issue(f"analysis.weights.{name}", f"{name!r} is no drive", suggest(name, driven))
-        numbers, weights = system.geometry.numbers, [analysis.weights.get(name) for name in driven]
-        first = system.theta.add(lambda: [1.0 if weight is None else numbers(weight) for weight in weights])
+        weights = self._or_one([analysis.weights.get(name) for name in driven])
         columns = [system.number_of(coordinates[name]) if name in coordinates else NONE for name in rows]
         listed = set(self._listed) - set(self._spec.laws)
         return Drives(
@@ -183,7 +182,7 @@ class MotionTable:
             sign=np.array([float(coordinates[name].sign) if name in coordinates else 1.0 for name in rows]),
             tabled=np.array([k for k, name in enumerate(rows) if name in listed], dtype=np.int64),
             drive=np.array(found, dtype=np.int64),
-            weight=first + np.arange(len(found)),
+            weight=weights,
         )
 
     def _declared(self, constraints: ConstraintTable, name: str, path: str) -> int | None:
@@ -250,13 +249,14 @@ class MotionTable:
             self._warn_of_contradictions(tabled, time, table)
         else:
             self._warn_of_rows(tabled, time, table[0], duration)
+        factors = self._or_one([self._table.scale.get(name) for name in tabled])
         return Prescribed(
             law=np.array(law, dtype=np.int64),
             sign=np.array([float(column.sign) for _, column in self._system.coordinates]),
             table_column=np.array(from_table, dtype=np.int64),
             table_time=time,
             table=table,
-            table_scale=self._factors(tabled),
+            table_scale=factors,
             extrapolate="none" if self._spec.table is None else self._spec.table.extrapolate,
             torque_rows=torque_rows,
         )
@@ -343,9 +343,8 @@ class MotionTable:
         """A warning that begins with the first of some columns."""
         self._system.warnings.append(f"rows of {some_of(names, 1)} in {self._table.file} {what}")
 
-    def _factors(self, names: list[str]) -> np.ndarray:
-        """Indices in theta of the factors on coordinates of the table."""
+    def _or_one(self, given: Sequence[Any]) -> np.ndarray:
+        """Indices in theta of numbers of the file, which are 1 where None stands."""
         numbers = self._system.geometry.numbers
-        given = [self._table.scale.get(name) for name in names]
-        first = self._system.theta.add(lambda: [1.0 if factor is None else numbers(factor) for factor in given])
-        return first + np.arange(len(names))
+        first = self._system.theta.add(lambda: [1.0 if number is None else numbers(number) for number in given])
+        return first + np.arange(len(given))

@@ -98,7 +98,14 @@ class ElasticBody:
     def _data_along(self) -> "StandardInput":
         """The data with a complex step along the parameter; without one where they have no derivative."""
         try:
-            return self.sid.map(_stepped, self._along())
+            found = self._supplied.along()
+            if self._supplied.modal:
+                from mbsim_cli.reduction.integrals import in_modes, parted
+
+                for pair in parted(self.sid, found):
+                    self.parted.setdefault(str(self._numbers.parameter), set()).update(pair)
+                found = in_modes(self.sid, found)
+            return self.sid.map(_stepped, found)
         except ModelError as error:
             from mbsim_cli.reduction.data import NoDerivative
 
@@ -107,16 +114,6 @@ class ElasticBody:
             why = error.__cause__
             self.undefined[str(self._numbers.parameter)] = f"body {self.name!r}: {why.message}; {why.hint}"
             return self.sid
-
-    def _along(self) -> "StandardInput":
-        found = self._supplied.along()
-        if not self._supplied.modal:
-            return found
-        from mbsim_cli.reduction.integrals import in_modes, parted
-
-        for pair in parted(self.sid, found):
-            self.parted.setdefault(str(self._numbers.parameter), set()).update(pair)
-        return in_modes(self.sid, found)
 
     def by_density(self, adjoint: "StandardInput") -> np.ndarray:
         """Derivatives by the densities (ne,) that the body has, from an adjoint of all terms."""

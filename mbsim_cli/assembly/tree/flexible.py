@@ -178,9 +178,16 @@ class FlexibleBodies:
             nodes=tuple(index[key] for key in spec.stiffening if key in index),
         )
         kept = range(spec.modes.count) if spec.modes.keep is None else [mode - 1 for mode in spec.modes.keep]
+        if isinstance(spec.frame, str):  # free
+            frame = Frame()
+        elif spec.frame.fixed is not None:
+            frame = Frame(fixed=sets[spec.frame.fixed])
+        else:
+            a, b = (nodes[index[key]] for key in spec.frame.chord)
+            frame = Frame(chord=(a, b))
         return Body(
             structure=structure,
-            frame=self._frame(spec.frame, sets, nodes, index),
+            frame=frame,
             nodes=nodes,
             rigid=rigid,
             modes=tuple(kept),
@@ -249,14 +256,6 @@ class FlexibleBodies:
         filtering = self._filter(spec.name, mesh)
         return gradient if filtering is None else filtering.real.T @ gradient
 
-    def _frame(self, spec: Any, sets: dict, nodes: tuple, index: dict[str, int]) -> Frame:
-        if isinstance(spec, str):
-            return Frame()
-        if spec.fixed is not None:
-            return Frame(fixed=sets[spec.fixed])
-        a, b = (nodes[index[name]] for name in spec.chord)
-        return Frame(chord=(a, b))
-
     def _selection(self, spec: NodeSet) -> Selection:
         """Which nodes a set has: a choice, which a complex step does not change."""
 
@@ -272,7 +271,13 @@ class FlexibleBodies:
     def _structure(self, spec: Any, name: str) -> Structure:
         number, mesh = self._numbers, spec.mesh
         if mesh.type == "matrices":
-            return self._from_matrices(mesh, name)
+            if name not in self._matrices:
+                place, file_at = f"bodies.{name}.flexible.mesh", self._model_file.source.file_at
+                paths = {key: file_at(f"{place}.{key}", getattr(mesh, key)) for key in MATRICES}
+                labels, points = self._read.nodes(paths["nodes"])
+                K, M = (self._read.matrix(paths[key], labels, key) for key in ("stiffness", "mass"))
+                self._matrices[name] = matrices.structure_of(points, K, M)
+            return self._matrices[name]
         material = self._model_file.materials[spec.material]
         E, nu, density = map(number, (material.youngs_modulus, material.poisson_ratio, material.density))
         if mesh.type == "rectangle":
@@ -308,15 +313,6 @@ class FlexibleBodies:
             raise Refused(("mesh", "thickness"), f"the thickness {wanted}")
         thickness = 1.0 if spec.thickness is None else self._numbers(spec.thickness)
         return solid(mesh, E, nu, density, thickness)
-
-    def _from_matrices(self, spec: Any, name: str) -> Structure:
-        if name not in self._matrices:
-            place = f"bodies.{name}.flexible.mesh"
-            paths = {key: self._model_file.source.file_at(f"{place}.{key}", getattr(spec, key)) for key in MATRICES}
-            labels, points = self._read.nodes(paths["nodes"])
-            K, M = (self._read.matrix(paths[key], labels, key) for key in ("stiffness", "mass"))
-            self._matrices[name] = matrices.structure_of(points, K, M)
-        return self._matrices[name]
 
 
 def damping_of(stated: Any, numbers: Numbers) -> Damping:

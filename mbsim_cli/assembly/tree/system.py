@@ -268,7 +268,11 @@ class _Unfolding:
         """A constraint, force or sensor with its references to places."""
         if spec.type in _OF_FRAME:
             if spec.type == "deformation":
-                self._stand(f"{place}.point", *split(spec.point))
+                body, node = split(spec.point)
+                self._deformed(f"{place}.point", body, node)
+                number = self._elastic[body].node(node) if body in self._elastic else None
+                if number is not None and self._elastic[body].bends(number).any():
+                    self._node(f"{place}.point", body, node)  # products of elastic coordinates move it: a body
             return spec
         changed = dict[Path, str]()
         for path, kind, text, _, _ in references(spec):
@@ -277,15 +281,13 @@ class _Unfolding:
                 body, point = split(text)
                 changed[path] = ".".join(self._point(inner, body, point, "")) if body in self._elastic else text
             elif kind == "vector":
-                changed[path] = self._vector(inner, text)
+                body, vector = split(text)
+                node, dot, own = vector.partition(".")
+                turns = body in self._elastic and dot
+                changed[path] = f"{self._node(inner, body, node)}.{own}" if turns else text
             elif kind in ("frame", "reacting body"):
                 changed[path] = self._body(inner, text, spec.type)
         return with_entries(spec, (), changed)
-
-    def _vector(self, place: str, text: str) -> str:
-        body, vector = split(text)
-        node, dot, own = vector.partition(".")
-        return f"{self._node(place, body, node)}.{own}" if body in self._elastic and dot else text
 
     def _body(self, place: str, text: str, kind: str) -> str:
         body, node = split(text)
@@ -335,13 +337,6 @@ class _Unfolding:
         if name not in self._nodes:
             self._nodes[name] = NodeJoint(self._elastic[body], number, name)
         return name
-
-    def _stand(self, place: str, body: str, node: str) -> None:
-        """Report unknown nodes; a node that products of elastic coordinates move becomes a body."""
-        self._deformed(place, body, node)
-        number = self._elastic[body].node(node) if body in self._elastic else None
-        if number is not None and self._elastic[body].bends(number).any():
-            self._node(place, body, node)
 
     def _deformed(self, place: str, body: str, node: str) -> None:
         if body not in self._elastic or self._elastic[body].node(node) is None:
