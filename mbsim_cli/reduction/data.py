@@ -35,6 +35,8 @@ SHAPES: dict[str, tuple[Any, ...]] = {
     "mass": (), "mdCM": (3,), "J": (3, 3), "Ct": (N, 3), "Cr": (N, 3), "Me": (N, N), "Gr": (N, 3, 3), "Ge": (N, N, 3),
     "Oe": (N, 3, 3), "ksigma": (N,), "Ke": (N, N), "De": (N, N),
 }  # fmt: skip
+SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # places of the entries xx yy zz xy xz yz of a symmetric tensor
+ROWS, COLUMNS = np.array(SIX).T
 OF_NODES: dict[str, tuple[Any, ...]] = {"origin": (3,), "phi": (N, 3), "psi": (N, 3), "AP": (3, 3)}
 LENGTHS = {
     "mass": 0, "mdCM": 1, "J": 2, "Ct": 1, "Cr": 2, "Me": 2, "Gr": 2, "Ge": 2, "Oe": 2, "ksigma": 2, "Ke": 2, "De": 2,
@@ -48,6 +50,10 @@ class Taylor(NamedTuple):
     M0: Array
     M1: Array | None = None
     M2: Array | None = None
+
+    def plus(self, other: "Taylor") -> "Taylor":
+        """The sum of both."""
+        return Taylor(*(a if b is None else b if a is None else a + b for a, b in zip(self, other, strict=True)))
 
     def map(self, change: Callable[..., Array], *others: "Taylor") -> "Taylor":
         """The same with each coefficient changed, together with those of others."""
@@ -140,12 +146,7 @@ def tangent(sid: StandardInput, step: float) -> StandardInput:
 
 def combined(a: StandardInput, b: StandardInput, factor: complex = 1.0) -> StandardInput:
     """All terms of ``a`` plus a factor times those of ``b``."""
-
-    def add(path: str, one: Taylor, other: Taylor) -> Taylor:
-        pairs = zip(one, other, strict=True)
-        return Taylor(*(x if y is None else factor * y if x is None else x + factor * y for x, y in pairs))
-
-    return a.map(add, b)
+    return a.map(lambda _, one, other: one.plus(other.map(lambda entries: factor * entries)), b)
 
 
 def dot(a: StandardInput, b: StandardInput) -> float:
@@ -201,9 +202,6 @@ def tilde(a: Array) -> Array:
 def untilde(A: Array) -> Array:
     """Vectors (..., 3) of the skew-symmetric parts of matrices (..., 3, 3)."""
     return np.stack([A[..., 2, 1] - A[..., 1, 2], A[..., 0, 2] - A[..., 2, 0], A[..., 1, 0] - A[..., 0, 1]], -1) / 2
-
-
-_ROWS, _COLUMNS = np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])
 
 
 def entries(sid: StandardInput) -> Array:
@@ -300,14 +298,14 @@ def _add_deviation(found: dict[str, Array], n: int, second: Array) -> None:
 
 def _six(A: Array) -> Array:
     """Symmetric parts (..., 3, 3) as (..., 6)."""
-    return (A[..., _ROWS, _COLUMNS] + A[..., _COLUMNS, _ROWS]) / 2
+    return (A[..., ROWS, COLUMNS] + A[..., COLUMNS, ROWS]) / 2
 
 
 def _full(six: Array) -> Array:
     """Transpose of ``_six``."""
     found = np.zeros((*six.shape[:-1], 3, 3))
-    found[..., _ROWS, _COLUMNS] += six / 2
-    found[..., _COLUMNS, _ROWS] += six / 2
+    found[..., ROWS, COLUMNS] += six / 2
+    found[..., COLUMNS, ROWS] += six / 2
     return found
 
 

@@ -54,7 +54,9 @@ def filter_of(mesh: Mesh, radius: Array) -> Sparse:
     reach, each = np.real(radius), np.arange(len(mesh.cells))
     one, other = cKDTree(mesh.centres.real).query_pairs(reach * (1 + _NEAR), output_type="ndarray").T
     distance = np.sqrt(((mesh.centres[one] - mesh.centres[other]) ** 2).sum(1))
-    if _crossing(distance, radius):
+    # whether a distance that equals the radius does not change as the radius does
+    at_radius, moving = distance[np.abs(distance.real - reach) <= _NEAR * reach].imag, np.imag(radius)
+    if (np.abs(at_radius - moving) > _NEAR * np.maximum(np.abs(at_radius), np.abs(moving))).any():
         message = "it is just the distance of some elements, where their weights have no derivative"
         raise Refused(("radius",), message, "a radius between two distances has one")
     weights = np.where(distance.real < reach, radius - distance, 0.0)
@@ -62,13 +64,6 @@ def filter_of(mesh: Mesh, radius: Array) -> Sparse:
     places = np.concatenate([one, other, each]), np.concatenate([other, one, each])
     H = sparse.csr_matrix((entries, places), shape=(len(each), len(each)))
     return (sparse.diags(1 / np.asarray(H.sum(1)).ravel()) @ H).tocsr()
-
-
-def _crossing(distance: Array, radius: Array) -> bool:
-    """Whether a distance that equals the radius does not change as the radius does."""
-    at_radius = distance[np.abs(distance.real - np.real(radius)) <= _NEAR * np.real(radius)]
-    apart = np.abs(np.imag(at_radius) - np.imag(radius))
-    return bool((apart > _NEAR * np.maximum(np.abs(np.imag(at_radius)), np.abs(np.imag(radius)))).any())
 
 
 # Gradients by the stiffness and mass of every element, pulled back from an adjoint of all terms.

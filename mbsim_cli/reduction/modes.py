@@ -7,7 +7,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.coordinates import all_but
-from mbsim_cli.reduction.data import Array, NoDerivative, Refused, StandardInput, Taylor, tilde, untilde
+from mbsim_cli.reduction.data import SIX, Array, NoDerivative, Refused, StandardInput, Taylor, tilde, untilde
 from mbsim_cli.reduction.restriction import MeshNode, Restriction
 from mbsim_cli.reduction.structure import Flexibility, Sparse, Structure, System, lowest_by_multigrid
 from mbsim_cli.system import cached_property
@@ -313,7 +313,7 @@ class UnitLoads(NamedTuple):
         by_rate: Array = given["Gr"].M1
         if self.path == "Oe":
             first = given["J"].M2 + 2 * by_rate - hat  # (n, n, 3, 3), of six pairs as in ``_by_tensor``
-            return np.stack([first[:, :, a, b] + (first[:, :, b, a] if a != b else 0.0) for a, b in _PAIRS])
+            return np.stack([first[:, :, a, b] + (first[:, :, b, a] if a != b else 0.0) for a, b in SIX])
         if self.path == "Cr":
             hat = hat - 2 * untilde(by_rate)
         return -hat.transpose(2, 1, 0)
@@ -333,7 +333,7 @@ def stiffened(
     for loads in unit_loads(which, structure, nodes):
         stressed = held.expand(solver.static(held.load(loads.forces)))
         for path, share in loads.shares(structure.geometric.stiffness(structure, stressed, shapes)).items():
-            terms[path] = _added(terms[path], share)
+            terms[path] = terms[path].plus(share)
     return sid.with_terms(terms)
 
 
@@ -356,23 +356,16 @@ def _of_inertia(path: str, structure: Structure, accelerations: Array) -> UnitLo
     return UnitLoads(path, forces, accelerations)
 
 
-def _added(term: Taylor, share: Taylor) -> Taylor:
-    return Taylor(*(a if b is None else b if a is None else a + b for a, b in zip(term, share, strict=True)))
-
-
-_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-
-
 def _by_rotation(R: Array) -> Array:
     """Accelerations (m, 3, 6) by products of angular velocities w_a w_b: w (w.R) - w.w R, symmetric in a and b."""
     one = np.eye(3)
-    return np.stack([(np.outer(R[:, b], one[a]) + np.outer(R[:, a], one[b])) / 2 - (a == b) * R for a, b in _PAIRS], -1)
+    return np.stack([(np.outer(R[:, b], one[a]) + np.outer(R[:, a], one[b])) / 2 - (a == b) * R for a, b in SIX], -1)
 
 
 def _by_tensor(K0: Array) -> Array:
     """Of six pairs (6, n, n) to (q, n, 3, 3)."""
     n = K0.shape[1]
     found = np.zeros((n, n, 3, 3), K0.dtype)
-    for pair, (a, b) in enumerate(_PAIRS):
+    for pair, (a, b) in enumerate(SIX):
         found[:, :, a, b] = found[:, :, b, a] = K0[pair]
     return found

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.reduction.data import OF_NODES, Array, Node, StandardInput, Taylor, largest, scaled, tilde
+from mbsim_cli.reduction.data import OF_NODES, SIX, Array, Node, StandardInput, Taylor, largest, scaled, tilde
 from mbsim_cli.reduction.sid_text import Block, RawTerm, in_range, no_derivatives, read_blocks, read_term
 from mbsim_cli.system import open_regular
 
@@ -121,13 +121,6 @@ def _damping(sid: StandardInput) -> Iterator[str]:
 _SYMMETRIC = ("Me", "Ke", "De", "J")
 
 
-def require_sound(sid: StandardInput, modal: Block) -> None:
-    """Raise InputOutputError, at the line of the term, where data cannot be those of a body."""
-    for name, message in faults(sid):
-        block = modal.child("refmod" if name == "mass" else name, required=False) or modal
-        block.fail(message, block.end if block is modal else block.line)
-
-
 def faults(sid: StandardInput) -> list[tuple[str, str]]:
     """Terms that no body has, with their faults; derivatives are checked if the terms are sound."""
     found = []
@@ -166,7 +159,6 @@ def _lowest(matrix: Array) -> float:
 
 # Differences between writers of ASCII SID files: layout of inertia and order of columns, settled by identities.
 
-_SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # J: xx yy zz xy xz yz
 _SIX_OF_OE = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # Oe: xx yy zz xy yz xz
 Order = Callable[[Array], Array]  # from a matrix of the file to one of each mode
 
@@ -182,7 +174,7 @@ def _inertia(m: Array) -> Array:
     if m.shape == (3, 3):
         return m if m[1, 0] or m[2, 0] or m[2, 1] else m + np.triu(m, 1).T
     J = np.zeros((3, 3))
-    for entry, (a, b) in zip(m[:, 0], _SIX, strict=True):
+    for entry, (a, b) in zip(m[:, 0], SIX, strict=True):
         J[a, b] = J[b, a] = entry
     return J
 
@@ -266,8 +258,15 @@ def read_sid(path: str | os.PathLike[str], length: float = 1.0) -> StandardInput
     design = {name: _body(_along(raw, k)) for k, name in enumerate(_designs(refmod, raw))}
     comment = re.sub(r"^[\s\d]*:?\s*(No\. nodes, No\. modes:)?", "", head).strip()
     sid = replace(sid, comment=comment, modes=_labels(refmod, n), design=design)
-    require_sound(sid, modal)
-    return scaled(replace(sid, warnings=(*_header(head, sid), *warnings_of(sid))), length)
+    for name, message in faults(sid):
+        block = modal.child("refmod" if name == "mass" else name, required=False) or modal
+        block.fail(message, block.end if block is modal else block.line)
+    warnings, there = list(warnings_of(sid)), (len(sid.nodes), sid.n)
+    counts = re.match(r"\s*(\d+)\s+(\d+)", head)
+    if counts is not None and (int(counts[1]), int(counts[2])) != there:
+        stated = f"the first line speaks of {counts[1]} nodes and {counts[2]} modes"
+        warnings.insert(0, f"{stated}; there are {there[0]} and {there[1]}")
+    return scaled(replace(sid, warnings=tuple(warnings)), length)
 
 
 def _text_of(path: Path) -> str:
@@ -281,13 +280,6 @@ def _text_of(path: Path) -> str:
     if len(content) > MOST_BYTES:
         raise InputOutputError(f"{path} is larger than {MOST_BYTES / 1e6:g} MB")
     return content.decode("latin-1")
-
-
-def _header(head: str, sid: StandardInput) -> list[str]:
-    counts = re.match(r"\s*(\d+)\s+(\d+)", head)
-    if counts is None or (int(counts[1]), int(counts[2])) == (len(sid.nodes), sid.n):
-        return []
-    return [f"the first line speaks of {counts[1]} nodes and {counts[2]} modes; there are {len(sid.nodes)} and {sid.n}"]
 
 
 def _labels(refmod: Block, n: int) -> tuple[str, ...]:
@@ -372,7 +364,7 @@ def _body(parts: _Parts) -> StandardInput:
     Oe, of_Gr, of_Ge = raw["Oe"], parts.by_modes["Gr"], parts.by_modes["Ge"]
     return StandardInput(
         mass=Taylor(raw["mass"].m0[0, 0]),
-        mdCM=Taylor(raw["mdCM"].m0[:, 0], None if raw["mdCM"].m1 is None else raw["mdCM"].m1[:, :, 0]),
+        mdCM=_one_column(raw["mdCM"]),
         J=inertia_of(raw["J"]),
         Ct=Taylor(raw["Ct"].m0, raw["Ct"].m1),
         Cr=Taylor(raw["Cr"].m0, raw["Cr"].m1),
@@ -380,11 +372,15 @@ def _body(parts: _Parts) -> StandardInput:
         Gr=Taylor(of_Gr(raw["Gr"].m0), None if raw["Gr"].m1 is None else np.array([of_Gr(m) for m in raw["Gr"].m1])),
         Ge=Taylor(of_Ge(raw["Ge"].m0)),
         Oe=Taylor(squares_of(Oe.m0), None if Oe.m1 is None else np.array([squares_of(m) for m in Oe.m1])),
-        ksigma=Taylor(raw["ksigma"].m0[:, 0], None if raw["ksigma"].m1 is None else raw["ksigma"].m1[:, :, 0]),
+        ksigma=_one_column(raw["ksigma"]),
         Ke=Taylor(raw["Ke"].m0),
         De=Taylor(raw["De"].m0),
         nodes=tuple(_node(title, terms) for title, terms in parts.nodes),
     )
+
+
+def _one_column(raw: RawTerm) -> Taylor:
+    return Taylor(raw.m0[:, 0], None if raw.m1 is None else raw.m1[:, :, 0])
 
 
 def _nodes(modal: Block, n: int) -> Sequence[tuple[str, Mapping[str, RawTerm]]]:
@@ -404,13 +400,12 @@ def _nodes(modal: Block, n: int) -> Sequence[tuple[str, Mapping[str, RawTerm]]]:
 
 def _node(title: str, raw: Mapping[str, RawTerm]) -> Node:
     phi, psi = (Taylor(raw[k].m0.T, _by_modes(raw[k].m1)) for k in ("phi", "psi"))
-    origin, AP = raw["origin"], raw["AP"]
     return Node(
         name=title,
-        origin=Taylor(origin.m0[:, 0], None if origin.m1 is None else origin.m1[:, :, 0]),
+        origin=_one_column(raw["origin"]),
         phi=phi,
         psi=psi,
-        AP=Taylor(AP.m0, AP.m1),
+        AP=Taylor(raw["AP"].m0, raw["AP"].m1),
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.reduction.data import Array, StandardInput, Taylor
+from mbsim_cli.reduction.data import COLUMNS, ROWS, Array, StandardInput, Taylor
 
 # Lines of an ASCII SID file to blocks: keys with values, coefficients, blocks in blocks, all with their lines.
 
@@ -105,7 +105,10 @@ def _take(stack: list[Block], place: int, line: str) -> None:
         if key.startswith("new "):
             _open(stack, Block(key[4:], place, block.file, found[3]))
         else:
-            block.values.setdefault(key, []).append(Line(place, tuple(_indices(block, found[2], place)), found[3]))
+            indices = found[2].split(",") if found[2] else []
+            if not all(index.strip().isdecimal() and int(index) >= 1 for index in indices):
+                block.fail(f"({found[2]}) are no indices, which count from 1", place)
+            block.values.setdefault(key, []).append(Line(place, tuple(map(int, indices)), found[3]))
     elif found := _BEGIN.match(line):
         _open(stack, Block(found[1], place, block.file))
     else:
@@ -117,13 +120,6 @@ def _open(stack: list[Block], block: Block) -> None:
         block.fail(f"{block.name} is the block in more than {MOST_DEEP} others")
     stack[-1].blocks.append(block)
     stack.append(block)
-
-
-def _indices(block: Block, text: str | None, place: int) -> Iterator[int]:
-    for part in (text or "").split(",") if text else ():
-        if not part.strip().isdecimal() or int(part) < 1:
-            block.fail(f"({text}) are no indices, which count from 1", place)
-        yield int(part)
 
 
 def in_range(block: Block, line: Line, sizes: Sequence[int]) -> tuple[int, ...]:
@@ -170,7 +166,9 @@ def read_term(owner: Block, name: str, n: int, rows: int, columns: int) -> RawTe
         text = ", ".join(map(str, known[:-1])) + f" and {known[-1]} are known"
         block.fail(f"order of {name} is {order}; {text}", block.values["order"][0].number)
     _require_known(block, structure, name)
-    nd = _count_of_designs(block)
+    nd = int(block.number("nd", int)) if "nd" in block.values else 0  # design variables that there are derivatives by
+    if not 0 <= nd <= MOST_DESIGNS:
+        block.fail(f"nd is {nd}, not between 0 and {MOST_DESIGNS}", block.values["nd"][0].number)
     unit = np.eye(rows, columns) if structure == 4 else np.zeros((rows, columns))
     m0 = _entries(block, "m0", (rows, columns), unit)
     d0 = _entries(block, "dm0", (rows, columns, nd))
@@ -193,17 +191,14 @@ def no_derivatives(n: int, rows: int, columns: int) -> tuple[Array, Array, Array
 def _entries(block: Block, key: str, sizes: tuple[int, ...], start: Array | None = None) -> Array:
     """Numbers of all lines of a key, by their indices in the order of the file; zero elsewhere."""
     found = np.zeros(sizes) if start is None else start
-    for line in _once(block, key):
+    lines, seen = block.values.get(key, ()), dict[tuple[int, ...], int]()
+    for line in lines:
+        if line.indices in seen:
+            block.fail(f"the entry stands already in line {seen[line.indices]}", line.number)
+        seen[line.indices] = line.number
+    for line in lines:
         found[in_range(block, line, sizes)] = number(block, line)
     return found
-
-
-def _count_of_designs(block: Block) -> int:
-    """How many design variables a block has derivatives by: ``nd``, none where it is not stated."""
-    nd = int(block.number("nd", int)) if "nd" in block.values else 0
-    if not 0 <= nd <= MOST_DESIGNS:
-        block.fail(f"nd is {nd}, not between 0 and {MOST_DESIGNS}", block.values["nd"][0].number)
-    return nd
 
 
 def _require_known(block: Block, structure: float, name: str) -> None:
@@ -214,16 +209,6 @@ def _require_known(block: Block, structure: float, name: str) -> None:
     entries = [line for key in ("m0", "m1", "mn", "dm0", "dm1", "dmn") for line in block.values.get(key, ())]
     if structure == 0 and any(number(block, line) for line in entries):
         block.fail(f"{block.name} has entries, though its structure is 0", entries[0].number)
-
-
-def _once(block: Block, key: str) -> list[Line]:
-    """Lines of a key; raise InputOutputError if indices are repeated."""
-    seen: dict[tuple[int, ...], int] = {}
-    for line in block.values.get(key, ()):
-        if line.indices in seen:
-            block.fail(f"the entry stands already in line {seen[line.indices]}", line.number)
-        seen[line.indices] = line.number
-    return block.values.get(key, [])
 
 
 def _mirrored(m0: Array, structure: float) -> Array:
@@ -248,7 +233,7 @@ class _Layout(NamedTuple):
 
 _TERMS = {
     "mdCM": _Layout(lambda m: m[:, None]),
-    "J": _Layout(lambda m: m[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]][:, None], 2),
+    "J": _Layout(lambda m: m[ROWS, COLUMNS][:, None], 2),
     "Ct": _Layout(lambda m: m),
     "Cr": _Layout(lambda m: m),
     "Me": _Layout(lambda m: m),
@@ -334,7 +319,10 @@ def _block(name: str, terms: list[Taylor], n: int, layout: _Layout, indent: str)
     for key, value in counts.items():
         yield f"{indent}     {key:<22}= {value:4d}"
     for (key, d), entries in found.items():
-        yield from _values(indent, f"d{key}" if d else key, entries, (d,) if d else ())
+        for place in zip(*np.nonzero(entries), strict=True):  # indices count from 1, that of the design is the last
+            indices = ",".join(f"{i:4d}" for i in (*(int(i) + 1 for i in place), *([d] if d else [])))
+            entry = f"{'d' if d else ''}{key}({indices})"
+            yield f"{indent}     {entry:<19} = {_number(entries[place])}"
     yield f"{indent}end {name}"
 
 
@@ -343,13 +331,6 @@ def _in_columns(layout: _Layout, entries: Array, order: int) -> Array:
     if order == 0:
         return layout.columns(entries)
     return np.stack([_in_columns(layout, of_mode, order - 1) for of_mode in entries], axis=1)
-
-
-def _values(indent: str, key: str, entries: Array, behind: tuple[int, ...] = ()) -> Iterator[str]:
-    """Lines of all entries that are not zero; indices count from 1."""
-    for place in zip(*np.nonzero(entries), strict=True):
-        indices = ",".join(f"{i:4d}" for i in (*(int(i) + 1 for i in place), *behind))
-        yield f"{indent}     {f'{key}({indices})':<19} = {_number(entries[place])}"
 
 
 def _number(value: float) -> str:
