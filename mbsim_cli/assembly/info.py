@@ -145,7 +145,7 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     """Paths of all that depends on each parameter, directly or through other names."""
     file, numbers = assembled.model_file, Numbers(assembled.model_file.expressions)
     moving = [  # expressions of the motion that stand in the file
-        (join(path), read_by(expression.text, file.parts).names)
+        (join(path), read_by(expression.text, file.derived.parts).names)
         for section in WITH_EXPRESSIONS
         for path, expression in walk(getattr(file, section), (section,), Expression)
         if tuple(path[:2]) not in file.derived.made and is_moving(expression, file.expressions)

@@ -192,7 +192,7 @@ class _Straight:
 class _Path:
     def __init__(self, maker: Maker, number: int, name: str, spec: Cable):
         self._maker, self._name, self._spec = maker, name, spec
-        self._own, self._parts = f"_cable{number}_", maker.review.model.parts
+        self._own, self._parts = f"_cable{number}_", maker.review.model.derived.parts
 
     def add(self) -> None:
         """Add sensors that the cable reads, and the forces that it exerts."""

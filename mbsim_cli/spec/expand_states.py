@@ -304,12 +304,8 @@ def expand_friction(review: Review) -> None:
         if isinstance(friction, Friction) and spec.type == "spherical":
             _add_to_ball(Maker(review, ("joints", joint, "friction")), joint, friction)
         elif isinstance(friction, Friction):
-            _add(
-                Maker(review, ("joints", joint, "friction")),
-                f"{joint}_friction",
-                f"{joint}.{spec.coordinates[0]}",
-                friction,
-            )
+            coordinate = f"{joint}.{spec.coordinates[0]}"
+            _add(Maker(review, ("joints", joint, "friction")), f"{joint}_friction", coordinate, friction)
         for coordinate, one in (friction or {}).items() if isinstance(friction, dict) else ():
             path = ("joints", joint, "friction", coordinate)
             if coordinate not in spec.coordinates:
@@ -384,9 +380,9 @@ def _add_to_ball(maker: Maker, joint: str, spec: Friction) -> None:
         if body != GROUND and maker.add_reading(read, AngularVelocity, type="angular_velocity", body=body):
             turning.append(f"{'-' if k == 0 else ''}{read}")
     name, rate, speed = f"{joint}_friction", f"_rate_{joint}", f"_speed_{joint}"
-    model.parts[rate] = " + ".join(turning)
-    model.parts[speed] = f"sqrt(dot({rate}, {rate}) + ({SLOW!r}*{turn})**2)"
-    model.parts[torque := f"_rub_{joint}"] = (
+    model.derived.parts[rate] = " + ".join(turning)
+    model.derived.parts[speed] = f"sqrt(dot({rate}, {rate}) + ({SLOW!r}*{turn})**2)"
+    model.derived.parts[torque := f"_rub_{joint}"] = (
         f"-(({_brown_mcphee(*sizes, speed, turn)})/{speed} + {text_of(spec.viscous)})*{rate}"
     )
     for body, force, sign in ((bodies[1], name, ""), (bodies[0], f"{name}_back", "-")):
@@ -421,6 +417,6 @@ def _load(maker: Maker, coordinate: str, spec: Friction) -> str | None:
             return None
         squares.append(f"{read}**2")
     part = f"_load_{owner}"
-    model.parts[part] = f"sqrt({' + '.join(squares)} + {UNLOADED!r}**2)"
+    model.derived.parts[part] = f"sqrt({' + '.join(squares)} + {UNLOADED!r}**2)"
     radius = "" if spec.radius is None else f"*{text_of(spec.radius)}"
     return f"*{part}{radius}"

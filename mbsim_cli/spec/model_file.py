@@ -130,7 +130,8 @@ class Derived:
 
     made: set[tuple[str, str]] = dataclass_field(default_factory=set)  # (section, name) that short forms stand for
     hidden: set[str] = dataclass_field(default_factory=set)  # sensors that forces read, and no result shows
-    parts: dict[str, str] = dataclass_field(default_factory=dict)  # see ``ModelFile.parts``
+    # parts of expressions of the motion by name, each made of sensors and of parts before it
+    parts: dict[str, str] = dataclass_field(default_factory=dict)
     calls: dict[str, str] = dataclass_field(default_factory=dict)  # of laws: see ``ModelFile.calls``
     comparisons: dict[str, str] = dataclass_field(default_factory=dict)  # of t: see ``ModelFile.calls``
     paths: dict[str, str] = dataclass_field(default_factory=dict)  # of the numbers that parameters stand for
@@ -292,11 +293,6 @@ class ModelFile(Sections):
         named = (found for found in references(sections) if found.kind == "file")
         files = dict.fromkeys(self.source.file_at(found.path, found.name) for found in named)
         return [file for file in files if file.is_file()]
-
-    @property
-    def parts(self) -> dict[str, str]:
-        """Parts of expressions of the motion by name, each made of sensors and of parts before it; not in the file."""
-        return self.derived.parts
 
     @property
     def calls(self) -> dict[str, str]:

@@ -94,7 +94,7 @@ def _unread(model: ModelFile) -> Iterator[Found]:
         return  # every number is one
     computed = (number for path, number in model.computed if path[0] not in _OF_ITS_USE)
     read = {name for number in computed for name in names(parse(number.text))}
-    read |= {name for _, number in model.moving for name in read_by(number.text, model.parts).names}
+    read |= {name for _, number in model.moving for name in read_by(number.text, model.derived.parts).names}
     read |= {name for objective in model.objectives.values() for name in names(parse(objective.text, vectors=True))}
     read |= {name for text in model.formulas.values() for name in names(parse(text, vectors=True))}
     read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
@@ -108,7 +108,7 @@ def _unused(model: ModelFile) -> Iterator[Found]:
     if not any(getattr(model, section) for section in _NAMED):
         return
     named = {found.name for found in references(model) if found.kind in _ACTING and found.path[0] in _NAMING}
-    named |= {law for _, number in model.moving for law in read_by(number.text, model.parts).laws}
+    named |= {law for _, number in model.moving for law in read_by(number.text, model.derived.parts).laws}
     for section, what in _NAMED.items():
         for name in getattr(model, section):
             if name not in named:

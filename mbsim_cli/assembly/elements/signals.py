@@ -80,7 +80,9 @@ class SignalTable:
         self._hidden = system.model_file.derived.hidden
         self._nothing = set[str]()  # loads without a constraint equation, which are zero
         self._formulas = system.model_file.formulas
-        self._parts = {name: written_out(part, self._formulas) for name, part in system.model_file.parts.items()}
+        self._parts = {
+            name: written_out(part, self._formulas) for name, part in system.model_file.derived.parts.items()
+        }
 
     def add(self, moving: Moving) -> None:
         """Add the expression of a force, see ``forces.Moving``."""

@@ -244,7 +244,7 @@ class Reading(NamedTuple):
 
     names: dict[str, int]
     laws: dict[str, int]
-    parts: set[str]  # that it names, themselves or by others: see ``ModelFile.parts``
+    parts: set[str]  # that it names, themselves or by others: see ``model_file.Derived``
 
 
 def is_moving(number: object, known: Container[str]) -> bool:

@@ -256,7 +256,7 @@ def steps_of(
 ) -> tuple[list[Step], int]:
     """Steps of a scalar expression behind so many inputs, and the place of its value.
 
-    ``places`` are those of names; ``named`` are expressions that it names, see ``ModelFile.parts``.
+    ``places`` are those of names; ``named`` are expressions that it names, see ``model_file.Derived``.
     """
     compiler = _Compiler(places, inputs, named)
     result = compiler.place(compiler.parts(tree))

@@ -118,11 +118,9 @@ def _step(value: Any, keys: list[Any]) -> tuple[Node | None, int]:
         index = int(keys[0]) if str(keys[0]).isdecimal() else -1
         return (value[index], 1) if 0 <= index < len(value) else (None, 0)
     if isinstance(value, dict):
-        # names of checks may hold dots: the longest key that fits
-        for count in range(min(len(keys), 6), 0, -1):
-            key = keys[0] if count == 1 else ".".join(map(str, keys[:count]))
-            if key in value:
-                return value[key], count
+        words = [str(key) for key in keys]
+        if (count := _longest(words, value)) is not None:
+            return value[".".join(words[:count])], count
     return None, 0
 
 

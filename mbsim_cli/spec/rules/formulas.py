@@ -170,7 +170,7 @@ def check_moving(review: Review) -> None:
 def _expression(review: Review, path: Path, number: Expression, of_parts: dict[str, int]) -> None:
     """Report what an expression cannot read; ``of_parts`` are widths of parts that others have named before."""
     model, before = review.model, len(review.issues)
-    reading, sensors = read_by(number.text, model.parts), model.shown
+    reading, sensors = read_by(number.text, model.derived.parts), model.shown
     plain = review.names("parameters") | review.names("constants")
     widths = {**dict.fromkeys((*plain, TIME), 1), **sensors}
     for name, column in reading.names.items():
@@ -205,7 +205,7 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
     if len(review.issues) > before or not all(review.intact("sensors", name) for name in model.sensors):
         return
     try:
-        for part, text in model.parts.items():
+        for part, text in model.derived.parts.items():
             if part in reading.parts and part not in of_parts:
                 of_parts[part] = width(parse(text, vectors=True, motion=True), widths | of_parts)
         widths |= of_parts

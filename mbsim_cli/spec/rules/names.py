@@ -172,8 +172,8 @@ class References:
             case "point" | "vector":
                 self._of_body(path, name, kind)
             case "own coordinate":
-                known = self.review.model.joints[str(path[1])].coordinates
-                self.review.known(path, name, "joints", "coordinate", known)
+                own = self.review.model.joints[str(path[1])].coordinates
+                self.review.known(path, name, "joints", "coordinate", own)
             case "coordinate":
                 self.coordinate(path, name, found.is_key)
             case "moved coordinate":
@@ -181,13 +181,20 @@ class References:
             case "quantity":
                 if isinstance(found.holder, MotionTable) and name not in found.holder.arguments:
                     self._given(path, name)
-            case "constraint":
-                self.constraint(path, name)
+            case "constraint":  # or a joint, with or without the equation behind a dot
+                known = self.review.names("constraints") | self.review.names("joints")
+                if not self.review.lost("joints"):
+                    self.review.known(path, name.partition(".")[0], "constraints", "constraint or joint", known)
             case "input":
                 choices = {*self.review.model.forces, *self.review.model.laws}
                 self.review.known(path, name, "forces", "force or law", choices)
             case "tyre" | "contact" | "bushing":
-                self.force_of_type(path, name, kind)
+                force = self.review.model.forces.get(name)
+                if force is None or force.type == kind:
+                    self.review.known(path, name, "forces", kind)
+                else:
+                    message = f"force {name!r} is no {kind} but of type {force.type!r}"
+                    self.review.report(path, message, f"name a force of type {kind}")
             case "file":  # assembly reads it
                 if not name.strip():
                     self.review.report(path, "cannot read a file without a name", key=found.is_key)
@@ -300,23 +307,6 @@ class References:
                 hint = "derivative: 1 reads its rate"
             message = f"joint {joint!r} has no coordinate {name!r}"
             review.report(path, message, hint, None if key else len(joint) + 1, key)
-
-    def force_of_type(self, path: Path, name: str, wanted: str) -> None:
-        """Check that a force of a type exists."""
-        review = self.review
-        if name in review.model.forces and review.model.forces[name].type != wanted:
-            kind = review.model.forces[name].type
-            review.report(path, f"force {name!r} is no {wanted} but of type {kind!r}", f"name a force of type {wanted}")
-        else:
-            review.known(path, name, "forces", wanted)
-
-    def constraint(self, path: Path, text: str) -> None:
-        """Check that a constraint or joint exists, with or without the equation behind a dot."""
-        review = self.review
-        name = text.partition(".")[0]
-        known = review.names("constraints") | review.names("joints")
-        if not review.lost("joints"):
-            review.known(path, name, "constraints", "constraint or joint", known)
 
     def _given(self, path: Path, text: str) -> None:
         """Check that a joint, or a body that deforms, has a coordinate; how many elastic ones it has assembly knows."""
