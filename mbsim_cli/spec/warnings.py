@@ -3,7 +3,7 @@
 import ast
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import tau
 from typing import Any, NamedTuple
 
@@ -288,86 +288,19 @@ def unit_sums(model: ModelFile) -> Iterator[str]:
         if spec.type == "expression":
             texts.append((("sensors", name, "value"), spec.value))
     for path, text in texts:
-        for message, offset in _of_text(model, text)[:1]:
+        try:
+            tree = parse(text, vectors=True, motion=True)
+        except ExpressionError:
+            continue
+        units = _Units(model)
+        units.of(tree)
+        for message, offset in units.clashes[:1]:
             yield str(model.source.issue(path, message, "multiply one by what converts it", offset))
-
-
-def _of_text(model: ModelFile, text: str) -> list[tuple[str, int]]:
-    """Sums and comparisons of different units, each with its offset in the text."""
-    found = list[tuple[str, int]]()
-    try:
-        tree = parse(text, vectors=True, motion=True)
-    except ExpressionError:
-        return found
-
-    def clash(node: ast.expr, a: tuple[str, Dimension], b: tuple[str, Dimension]) -> None:
-        message = f"{a[0]!r} is in {_shown(a[1])} and {b[0]!r} in {_shown(b[1])}: they cannot be added or compared"
-        found.append((message, column(node)))
-
-    _dimension(tree, _Units(model).of, clash)
-    return found
 
 
 def _shown(dimension: Dimension) -> str:
     parts = [f"{symbol}^{power:g}" if power != 1 else symbol for symbol, power in dimension]
     return " ".join(parts) or "rad or 1"
-
-
-def _dimension(node: ast.expr, of: Callable[[str], Dimension | None], clash: Callable[..., None]) -> Dimension | None:
-    """Dimension of a value or of the entries of a vector; None where it is not known."""
-    name = part_of(node) or dotted(node) or (node.id if isinstance(node, ast.Name) else None)
-    if name is not None:
-        return of(name)
-
-    def of_all(nodes: list[ast.expr]) -> Dimension | None:
-        known = [(each, found) for each in nodes if (found := _dimension(each, of, clash)) is not None]
-        for each, found in known[1:]:
-            if found != known[0][1]:
-                clash(node, (ast.unparse(known[0][0]), known[0][1]), (ast.unparse(each), found))
-                return None
-        return known[0][1] if len(known) == len(nodes) else None
-
-    match node:
-        case ast.UnaryOp(operand=operand):
-            return _dimension(operand, of, clash)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-            return of_all([left, right])
-        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() | float() as power)):
-            base = _dimension(left, of, clash)
-            return None if base is None else tuple((symbol, count * power) for symbol, count in base if power)
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
-            a, b = _dimension(left, of, clash), _dimension(right, of, clash)
-            return None if a is None or b is None else _product(a, b, -1.0 if isinstance(op, ast.Div) else 1.0)
-        case ast.Compare(left=left, comparators=[right]):
-            of_all([left, right])
-            return ()
-        case ast.List(elts=entries):
-            return of_all(list(entries))
-        case ast.Attribute(value=value):
-            return _dimension(value, of, clash)
-        case ast.Call(func=ast.Name(id=called), args=arguments):
-            return _of_call(function_name(called), list(arguments), of, clash, of_all)
-    return None
-
-
-def _of_call(
-    called: str, arguments: list[ast.expr], of: Callable[[str], Dimension | None], clash: Callable[..., None],
-    of_all: Callable[[list[ast.expr]], Dimension | None],
-) -> Dimension | None:  # fmt: skip
-    if called in _ALIKE:
-        first = _ALIKE[called]
-        for argument in arguments[:first]:
-            _dimension(argument, of, clash)
-        found = of_all(arguments[first:])
-        return () if called in _PURE else found
-    each = [_dimension(argument, of, clash) for argument in arguments]
-    if called in _SAME:
-        return each[0]
-    if called in ("dot", "cross"):
-        return None if None in each else _product(each[0] or (), each[1] or (), 1.0)
-    if called == "sqrt":
-        return None if each[0] is None else tuple((symbol, 0.5 * count) for symbol, count in each[0])
-    return () if called in _PURE else None
 
 
 def _product(a: Dimension, b: Dimension, sign: float) -> Dimension:
@@ -378,17 +311,71 @@ def _product(a: Dimension, b: Dimension, sign: float) -> Dimension:
 
 
 class _Units:
-    """Dimensions of names, as expressions of the motion read them."""
+    """Dimensions of the parts of an expression of the motion.
+
+    ``clashes`` are its sums and comparisons of different ones, each with its offset in the text.
+    """
 
     def __init__(self, model: ModelFile) -> None:
         self._model, self._known = model, dict[str, Dimension | None]()
+        self.clashes: list[tuple[str, int]] = []
 
-    def of(self, name: str) -> Dimension | None:
-        """The dimension of a name; None where it is not known."""
-        if name not in self._known:
-            unit = self._unit(name)
-            self._known[name] = dimension_of(unit) if unit else None
-        return self._known[name]
+    def of(self, node: ast.expr) -> Dimension | None:
+        """Dimension of a value or of the entries of a vector; None where it is not known."""
+        name = part_of(node) or dotted(node) or (node.id if isinstance(node, ast.Name) else None)
+        if name is not None:
+            if name not in self._known:
+                unit = self._unit(name)
+                self._known[name] = dimension_of(unit) if unit else None
+            return self._known[name]
+        match node:
+            case ast.UnaryOp(operand=operand):
+                return self.of(operand)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                return self._alike(node, [left, right])
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() | float() as power)):
+                base = self.of(left)
+                return None if base is None else tuple((symbol, count * power) for symbol, count in base if power)
+            case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
+                a, b = self.of(left), self.of(right)
+                return None if a is None or b is None else _product(a, b, -1.0 if isinstance(op, ast.Div) else 1.0)
+            case ast.Compare(left=left, comparators=[right]):
+                self._alike(node, [left, right])
+                return ()
+            case ast.List(elts=entries):
+                return self._alike(node, entries)
+            case ast.Attribute(value=value):
+                return self.of(value)
+            case ast.Call(func=ast.Name(id=called), args=arguments):
+                return self._of_call(node, function_name(called), arguments)
+        return None
+
+    def _alike(self, node: ast.expr, parts: list[ast.expr]) -> Dimension | None:
+        """The dimension that parts of a node have in common; notes a clash of those that are known."""
+        known = [(each, found) for each in parts if (found := self.of(each)) is not None]
+        for each, found in known[1:]:
+            first, own = known[0]
+            if found != own:
+                one, other = f"{ast.unparse(first)!r} is in {_shown(own)}", f"{ast.unparse(each)!r} in {_shown(found)}"
+                self.clashes.append((f"{one} and {other}: they cannot be added or compared", column(node)))
+                return None
+        return known[0][1] if len(known) == len(parts) else None
+
+    def _of_call(self, node: ast.expr, called: str, arguments: list[ast.expr]) -> Dimension | None:
+        if called in _ALIKE:
+            first = _ALIKE[called]
+            for argument in arguments[:first]:
+                self.of(argument)
+            found = self._alike(node, arguments[first:])
+            return () if called in _PURE else found
+        each = [self.of(argument) for argument in arguments]
+        if called in _SAME:
+            return each[0]
+        if called in ("dot", "cross"):
+            return None if None in each else _product(each[0] or (), each[1] or (), 1.0)
+        if called == "sqrt":
+            return None if each[0] is None else tuple((symbol, 0.5 * count) for symbol, count in each[0])
+        return () if called in _PURE else None
 
     def _unit(self, name: str) -> str:
         model = self._model
