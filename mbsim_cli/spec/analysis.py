@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import model_validator
 
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
-from mbsim_cli.spec.base import ByKind, Spec, field, named, require_one
+from mbsim_cli.spec.base import ByKind, Spec, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Some, formula
 from mbsim_cli.spec.laws import LawOrName, TableFile
 
@@ -74,11 +74,10 @@ class Analysis(Spec):
         "ali3p-rtdyn1",
         default="ali3p-rtdyn1",
     )
-    integrator: Integrator | None = field(
+    integrator: Integrator | None = optional(
         "Of open trees and ali1p-rtdyn1: rk4, fixed steps; dop853, adaptive; esdirk, adaptive and implicit, for stiff "
         "models; auto: dop853 or esdirk, chosen by the first steps; default dop853.",
         "esdirk",
-        default=None,
     )
     start: Literal["declared", "equilibrium"] = field(
         "Positions at time zero: those declared, or those of the static equilibrium near them; velocities as declared.",
@@ -93,31 +92,24 @@ class Analysis(Spec):
         "auto",
         default=Number(1e-3),
     )
-    accuracy: Number | None = field(
-        "Relative discretisation error of objectives and gradients that step: auto allows; default 1e-4.",
-        1e-4,
-        default=None,
+    accuracy: Number | None = optional(
+        "Relative discretisation error of objectives and gradients that step: auto allows; default 1e-4.", 1e-4
     )
     duration: Number = field("Duration [s].", 5.0, default=Number(1.0))
-    output_interval: Number | None = field("Time between output times [s]; default the step.", 0.01, default=None)
+    output_interval: Number | None = optional("Time between output times [s]; default the step.", 0.01)
     tolerance: Number = field(
         "Relative tolerance of the motion, whether gradients are wanted or not.", 1e-10, default=Number(1e-10)
     )
-    absolute_tolerance: Number | None = field(
-        "Absolute tolerance of an adaptive integrator; default the value of tolerance.", 1e-10, default=None
+    absolute_tolerance: Number | None = optional(
+        "Absolute tolerance of an adaptive integrator; default the value of tolerance.", 1e-10
     )
-    error_control: Literal["motion", "sensitivities"] | None = field(
+    error_control: Literal["motion", "sensitivities"] | None = optional(
         "What an adaptive integrator keeps within the tolerances: the motion alone, or its sensitivities too; "
         "default motion.",
         "sensitivities",
-        default=None,
     )
-    max_steps: int | None = field(
-        "Steps that an adaptive integrator may try in a run; default 10 000 000.",
-        100_000,
-        default=None,
-        ge=1,
-        le=1_000_000_000,
+    max_steps: int | None = optional(
+        "Steps that an adaptive integrator may try in a run; default 10 000 000.", 100_000, ge=1, le=1_000_000_000
     )
     gradient_tolerance: Number = field("Relative tolerance of the gradients.", 1e-10, default=Number(1e-10))
     max_iterations: int = field("Newton iterations of an implicit step at most.", 20, default=20, ge=1, le=1000)
@@ -167,11 +159,10 @@ class SmallMotions(Spec):
         "start",
         default="equilibrium",
     )
-    start: Literal["declared", "equilibrium"] | None = field(
+    start: Literal["declared", "equilibrium"] | None = optional(
         "With at: start, positions there: those declared, or those of the static equilibrium near them; "
         "default declared.",
         "equilibrium",
-        default=None,
     )
     hold: Many[named.Coordinate] = hold()
     sensitivity: Sensitivity = gradients()
@@ -183,8 +174,8 @@ class Modes(SmallMotions):
     in_example = ("count",)
 
     type: Literal["modes"] = field("Kind of analysis.", "modes")
-    count: int | None = field(
-        "Modes in results, those of the smallest eigenvalues; default all.", 10, default=None, ge=1, le=1_000_000
+    count: int | None = optional(
+        "Modes in results, those of the smallest eigenvalues; default all.", 10, ge=1, le=1_000_000
     )
 
 
@@ -231,15 +222,13 @@ class MotionTable(TableFile):
 class Motion(Spec):
     """Where every coordinate is over time."""
 
-    all: LawOrName | None = field(
-        "Law of every coordinate that laws and table do not give.",
-        {"type": "harmonic", "amplitude": 1, "frequency": 1},
-        default=None,
+    all: LawOrName | None = optional(
+        "Law of every coordinate that laws and table do not give.", {"type": "harmonic", "amplitude": 1, "frequency": 1}
     )
     laws: dict[named.MovedCoordinate, LawOrName] = field(
         "Law of single coordinates, JOINT.coordinate.", {"q1.angle": "wave"}, default={}
     )
-    table: MotionTable | None = field("Table of coordinates.", {"file": "walk.csv"}, default=None)
+    table: MotionTable | None = optional("Table of coordinates.", {"file": "walk.csv"})
     constraints: Many[named.ConstraintThatMoves] = field(
         "With loops: constraints whose laws prescribe the motion, such as that of a tool; they exert no force.",
         ["tool_x"],
@@ -265,8 +254,8 @@ class InverseDynamics(Spec):
         ["left.angle", "right.angle"],
         default=(),
     )
-    redundancy: Literal["least_norm"] | None = field(
-        "With more drives than freedoms: least_norm minimises the sum of squared drives.", "least_norm", default=None
+    redundancy: Literal["least_norm"] | None = optional(
+        "With more drives than freedoms: least_norm minimises the sum of squared drives.", "least_norm"
     )
     weights: dict[named.Drive, Number] = field(
         "Weights of squared drives; default 1.", {"left.angle": 2, "right.angle": "1/4"}, default={}
@@ -294,8 +283,8 @@ class Kinematics(Spec):
     in_example = ("sweep",)
 
     type: Literal["kinematics"] = field("Kind of analysis.", "kinematics")
-    sampling: Number | None = field("Time between two samples [s]; a sweep states a count instead.", 0.01, default=None)
-    duration: Number | None = field("Duration [s]; default 1 with a sweep.", 3.0, default=None)
+    sampling: Number | None = optional("Time between two samples [s]; a sweep states a count instead.", 0.01)
+    duration: Number | None = optional("Duration [s]; default 1 with a sweep.", 3.0)
     sweep: dict[named.SweptCoordinate, Range] = field(
         "Ranges of coordinates, JOINT.coordinate, that drive the mechanism beside its laws, all together.",
         {"crank.angle": {"from": 0, "to": "360 deg", "count": 361}},

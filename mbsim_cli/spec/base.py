@@ -202,13 +202,18 @@ def field(description: str, *examples: Any, **options: Any) -> Any:
     return Field(description=description, examples=list(examples), **options)
 
 
+def optional(description: str, *examples: Any, **options: Any) -> Any:
+    """Return a field that is None where it is left out."""
+    return field(description, *examples, default=None, **options)
+
+
 # of a choice of whole numbers, that true and false are not, which Python counts among them
 WHOLE = BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)
 
 
 def description() -> Any:
     """Return the field for free text that every concept has."""
-    return field("Free text for the reader.", "bar between the points A and P1", default=None)
+    return optional("Free text for the reader.", "bar between the points A and P1")
 
 
 ZERO = Number(0.0)

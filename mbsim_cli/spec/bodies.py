@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named, require_one
+from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Many, Matrix, Number, Pair, Some, Vector, length
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.flexible import Flexible
@@ -49,13 +49,13 @@ VectorSpec = Annotated[
 class Orientation(Spec):
     """A rotation, given in one of three ways."""
 
-    axis: Vector | None = field("Axis of rotation, of any length; stands with angle.", [0, 0, 1], default=None)
-    angle: Number | None = field("Angle about the axis [rad].", "90 deg", default=None)
-    euler_parameters: Annotated[tuple[Number, ...], length(4)] | None = field(
-        "Four Euler parameters e0, e1, e2, e3, of unit length.", [1, 0, 0, 0], default=None
+    axis: Vector | None = optional("Axis of rotation, of any length; stands with angle.", [0, 0, 1])
+    angle: Number | None = optional("Angle about the axis [rad].", "90 deg")
+    euler_parameters: Annotated[tuple[Number, ...], length(4)] | None = optional(
+        "Four Euler parameters e0, e1, e2, e3, of unit length.", [1, 0, 0, 0]
     )
-    rotation_matrix: Matrix | None = field(
-        "Matrix by rows; its columns are the axes of the body.", [[1, 0, 0], [0, 1, 0], [0, 0, 1]], default=None
+    rotation_matrix: Matrix | None = optional(
+        "Matrix by rows; its columns are the axes of the body.", [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     )
 
     @model_validator(mode="after")
@@ -77,7 +77,7 @@ class Parameter(Spec):
 
     value: Number = field("Nominal value, a number or an expression of other names.", 1.0, "sqrt(2)")
     unit: Unit = field("SI unit, for tables and result files; values are SI.", "m", "kg", default="")
-    bounds: Pair[Number] | None = field("Lower and upper limit.", [0.5, 2.0], default=None)
+    bounds: Pair[Number] | None = optional("Lower and upper limit.", [0.5, 2.0])
     description: named.Text | None = description()
 
 
@@ -104,8 +104,8 @@ class Material(Spec):
 
 
 class _Shape(Spec):
-    mass: Number | None = field("Mass [kg]; may stand in the body instead.", 1.5, default=None)
-    center: Vector | None = field("Centre of the shape in the body's axes [m].", [0.5, 0, 0], default=None)
+    mass: Number | None = optional("Mass [kg]; may stand in the body instead.", 1.5)
+    center: Vector | None = optional("Centre of the shape in the body's axes [m].", [0.5, 0, 0])
 
 
 class _Long(_Shape):
@@ -162,12 +162,12 @@ Shape = Annotated[Rod | Cylinder | Box | Sphere | PointMass, ByType()]
 class Inertia(Spec):
     """Inertia tensor by its entries; what is not given is zero."""
 
-    xx: Number | None = field("Moment of inertia about x [kg m^2].", 0.1, default=None)
-    yy: Number | None = field("Moment of inertia about y [kg m^2].", 0.1, default=None)
-    zz: Number | None = field("Moment of inertia about z [kg m^2].", "m*L**2/12", default=None)
-    xy: Number | None = field("Entry xy of the tensor, minus the product of inertia [kg m^2].", 0.0, default=None)
-    xz: Number | None = field("Entry xz of the tensor, minus the product of inertia [kg m^2].", 0.0, default=None)
-    yz: Number | None = field("Entry yz of the tensor, minus the product of inertia [kg m^2].", 0.0, default=None)
+    xx: Number | None = optional("Moment of inertia about x [kg m^2].", 0.1)
+    yy: Number | None = optional("Moment of inertia about y [kg m^2].", 0.1)
+    zz: Number | None = optional("Moment of inertia about z [kg m^2].", "m*L**2/12")
+    xy: Number | None = optional("Entry xy of the tensor, minus the product of inertia [kg m^2].", 0.0)
+    xz: Number | None = optional("Entry xz of the tensor, minus the product of inertia [kg m^2].", 0.0)
+    yz: Number | None = optional("Entry yz of the tensor, minus the product of inertia [kg m^2].", 0.0)
 
 
 SURFACES = (".stl", ".obj")  # files of surfaces that pictures read
@@ -177,29 +177,25 @@ class Visual(Spec):
     """A surface that pictures show of a body; it has no part in the mechanics."""
 
     mesh: named.File = field("Triangles (.stl or .obj), relative to the model file.", "meshes/arm.stl")
-    scale: Vector | None = field(
-        "Factors on the coordinates in the file; default 1.", [0.001, 0.001, 0.001], default=None
-    )
-    position: Vector | None = field("Place of the file's origin in the body's axes [m].", [0, 0, 0.1], default=None)
-    orientation: Orientation | None = field(
-        "Axes of the file in those of the body.", {"axis": [0, 0, 1], "angle": "90 deg"}, default=None
+    scale: Vector | None = optional("Factors on the coordinates in the file; default 1.", [0.001, 0.001, 0.001])
+    position: Vector | None = optional("Place of the file's origin in the body's axes [m].", [0, 0, 0.1])
+    orientation: Orientation | None = optional(
+        "Axes of the file in those of the body.", {"axis": [0, 0, 1], "angle": "90 deg"}
     )
 
 
 class Body(Spec):
     """A body, rigid unless it says how it deforms; a rigid one without a mass is a massless link."""
 
-    mass: Number | None = field("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1", default=None)
-    center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = field(
+    mass: Number | None = optional("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1")
+    center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = optional(
         "Centre of mass in the body's axes [m], or a point of the body; default the shape's, or the origin.",
         [0.5, 0, 0],
         "G",
-        default=None,
     )
-    inertia: Annotated[Inertia | Matrix, ByKind()] | None = field(
+    inertia: Annotated[Inertia | Matrix, ByKind()] | None = optional(
         "Inertia tensor in the body's axes [kg m^2]: entries by name, or three rows; default the shape's, or 0.",
         {"zz": "1/6"},
-        default=None,
     )
     inertia_about: named.OwnPoint = field(
         "Point that the inertia is stated about: center_of_mass, origin, or a point of the body.",
@@ -207,19 +203,15 @@ class Body(Spec):
         "origin",
         default="center_of_mass",
     )
-    shape: Shape | None = field(
-        "Uniform solid that gives what is not stated beside it.",
-        {"type": "rod", "length": 1, "mass": 1.5},
-        default=None,
+    shape: Shape | None = optional(
+        "Uniform solid that gives what is not stated beside it.", {"type": "rod", "length": 1, "mass": 1.5}
     )
-    flexible: Flexible | None = field(
-        "How the body deforms; its mesh or file gives mass and inertia.",
-        {"sid": "boom.SID_FEM", "length_unit": "mm"},
-        default=None,
+    flexible: Flexible | None = optional(
+        "How the body deforms; its mesh or file gives mass and inertia.", {"sid": "boom.SID_FEM", "length_unit": "mm"}
     )
     visuals: Many[Visual] = field("Surfaces that pictures show of the body.", [{"mesh": "meshes/arm.stl"}], default=())
-    position: Vector | None = field("Design position of the origin, global [m].", [0, 0, 0], default=None)
-    orientation: Orientation | None = field(
-        "Design orientation of the body's axes.", {"axis": [0, 0, 1], "angle": "45 deg"}, default=None
+    position: Vector | None = optional("Design position of the origin, global [m].", [0, 0, 0])
+    orientation: Orientation | None = optional(
+        "Design orientation of the body's axes.", {"axis": [0, 0, 1], "angle": "45 deg"}
     )
     description: named.Text | None = description()

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import ByType, Spec, description, field, named, require_one
+from mbsim_cli.spec.base import ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import LawOrName
 
@@ -19,7 +19,7 @@ class Distance(_Constraint):
     type: Literal["distance"] = field("Distance of two points.", "distance")
     points: named.Points = field("The two points.", ["ground.B", "A1.P1"])
     distance: AutoNumber = field("Distance [m], or auto: as it is at the start.", 1.5, "auto", default="auto")
-    law: LawOrName | None = field("Law of time that is added [m].", "pull", default=None)
+    law: LawOrName | None = optional("Law of time that is added [m].", "pull")
 
 
 class Angle(_Constraint):
@@ -29,7 +29,7 @@ class Angle(_Constraint):
     vectors: named.Vectors = field("From the first vector to the second.", ["ground.x", "A1.x"])
     axis: named.Vector = field("Vector that the angle is positive about.", "ground.z")
     angle: AutoNumber = field("Angle [rad], or auto: as it is at the start.", "30 deg", "auto", default="auto")
-    law: LawOrName | None = field("Law of time that is added [rad].", "swing", default=None)
+    law: LawOrName | None = optional("Law of time that is added [rad].", "swing")
 
 
 class Line(Spec):
@@ -63,7 +63,7 @@ class PointOnPlane(_Constraint):
     distance: AutoNumber = field(
         "Distance from it along the normal [m], or auto: as it is at the start.", 0.1, "auto", default=Number(0.0)
     )
-    law: LawOrName | None = field("Law of time that is added [m].", "lift", default=None)
+    law: LawOrName | None = optional("Law of time that is added [m].", "lift")
 
 
 class Coupling(_Constraint):
@@ -72,19 +72,14 @@ class Coupling(_Constraint):
     in_example = ("of", "by", "law")
 
     type: Literal["coupling"] = field("A weighted sum of coordinates, or a law between two.", "coupling")
-    terms: dict[named.Coordinate, Number] | None = field(
+    terms: dict[named.Coordinate, Number] | None = optional(
         "Coefficient of each coordinate, JOINT.coordinate.",
         {"wheel.angle": 1, "rack.displacement": "-1/r"},
-        default=None,
         min_length=1,
     )
-    of: named.Coordinate | None = field(
-        "The coordinate that follows, JOINT.coordinate.", "follower.displacement", default=None
-    )
-    by: named.Coordinate | None = field("The coordinate that it follows, JOINT.coordinate.", "cam.angle", default=None)
-    law: LawOrName | None = field(
-        "Function that gives the coordinate under of from the one under by.", "profile", default=None
-    )
+    of: named.Coordinate | None = optional("The coordinate that follows, JOINT.coordinate.", "follower.displacement")
+    by: named.Coordinate | None = optional("The coordinate that it follows, JOINT.coordinate.", "cam.angle")
+    law: LawOrName | None = optional("Function that gives the coordinate under of from the one under by.", "profile")
     offset: AutoNumber = field(
         "Value of the sum, or constant added to the law; auto, the default of sums: its value at the start.",
         0,
@@ -183,7 +178,7 @@ class CableTouch(PointOnPlane):
 class CableLength(Coupling):
     """The sum of the parts of a cable and of what coordinates wind up, by a law of time; not in files."""
 
-    winch: LawOrName | None = field("Law of time that is added [m].", "reel", default=None)
+    winch: LawOrName | None = optional("Law of time that is added [m].", "reel")
 
 
 Constraint = Annotated[

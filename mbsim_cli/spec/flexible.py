@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Tag
 from pydantic import Field as Limits
 
-from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named
+from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named, optional
 from mbsim_cli.spec.expressions.number import Formula, Many, Matrix, Number, Pair, Some, Vector, length
 
 
@@ -18,13 +18,11 @@ class Filter(Spec):
 class Field(Spec):
     """Numbers of elements: an expression, or a dataset of a file."""
 
-    value: Formula | None = field(
-        "Number of an element, of its centre's x, y and z [m].", 0.5, "0.7 + x/2", default=None
-    )
-    file: named.File | None = field("HDF5 file with a number for each element.", "rho.h5", default=None)
-    dataset: named.Text | None = field("Dataset of the file; default the field's name.", "fields/rho", default=None)
-    bounds: Pair[Number] | None = field("Lower and upper limit.", [0.01, 1], default=None)
-    filter: Filter | None = field("Filter.", {"radius": 0.0075}, default=None)
+    value: Formula | None = optional("Number of an element, of its centre's x, y and z [m].", 0.5, "0.7 + x/2")
+    file: named.File | None = optional("HDF5 file with a number for each element.", "rho.h5")
+    dataset: named.Text | None = optional("Dataset of the file; default the field's name.", "fields/rho")
+    bounds: Pair[Number] | None = optional("Lower and upper limit.", [0.01, 1])
+    filter: Filter | None = optional("Filter.", {"radius": 0.0075})
     description: named.Text | None = description()
 
 
@@ -115,7 +113,7 @@ class MeshFile(Spec):
     type: Literal["file"] = field("A mesh from a file.", "file")
     file: named.File = field("Mesh file, relative to the model file.", "crank.msh")
     scale: Number = field("Length of the file's unit [m].", 0.001, default=Number(1.0))
-    thickness: Number | None = field("Thickness along z of a plane mesh [m].", 0.01, default=None)
+    thickness: Number | None = optional("Thickness along z of a plane mesh [m].", 0.01)
 
 
 class Matrices(Spec):
@@ -137,29 +135,27 @@ ModeNumber = Annotated[int, Limits(ge=1, le=10_000)]
 class NodeSet(Spec):
     """Mesh nodes: all at the stated coordinates, those of a group of the file, or the one nearest to a place."""
 
-    x: Range | None = field("Place along x, or least and largest one [m].", 0.4, [0.1, 0.2], default=None)
-    y: Range | None = field("Place along y, or least and largest one [m].", 0, default=None)
-    z: Range | None = field("Place along z, or least and largest one [m].", 0, default=None)
-    group: named.Text | None = field("Name of a group of the mesh file.", "hub", default=None)
-    nearest: Vector | None = field("Place that the node is nearest to [m].", [0.4, 0, 0], default=None)
+    x: Range | None = optional("Place along x, or least and largest one [m].", 0.4, [0.1, 0.2])
+    y: Range | None = optional("Place along y, or least and largest one [m].", 0)
+    z: Range | None = optional("Place along z, or least and largest one [m].", 0)
+    group: named.Text | None = optional("Name of a group of the mesh file.", "hub")
+    nearest: Vector | None = optional("Place that the node is nearest to [m].", [0.4, 0, 0])
 
 
 class BodyFrame(Spec):
     """What the body's frame follows: a set that does not deform, or the chord between two nodes."""
 
-    fixed: named.Set | None = field("Set that is fixed in the frame.", "hub", default=None)
-    chord: Pair[named.Node] | None = field(
-        "Nodes of the chord: the first is fixed, the second moves along the line to it.", ["a", "b"], default=None
+    fixed: named.Set | None = optional("Set that is fixed in the frame.", "hub")
+    chord: Pair[named.Node] | None = optional(
+        "Nodes of the chord: the first is fixed, the second moves along the line to it.", ["a", "b"]
     )
 
 
 class ModesKept(Spec):
     """Which shapes the body deforms in."""
 
-    count: Annotated[int, Limits(ge=0, le=1000)] | None = field("Number of lowest eigenmodes.", 6, default=None)
-    keep: Some[ModeNumber] | None = field(
-        "Numbers of the eigenmodes that are kept, the lowest is 1.", [1, 2, 4], default=None
-    )
+    count: Annotated[int, Limits(ge=0, le=1000)] | None = optional("Number of lowest eigenmodes.", 6)
+    keep: Some[ModeNumber] | None = optional("Numbers of the eigenmodes that are kept, the lowest is 1.", [1, 2, 4])
     static: Many[named.Node] = field("Nodes whose unit forces and moments add static shapes.", ["pin"], default=())
 
 
@@ -183,12 +179,12 @@ class BodyDamping(Spec):
 class ElasticStart(Spec):
     """Start of the elastic coordinates; what is not stated is zero."""
 
-    position: Some[Number] | None = field("Elastic coordinates.", [1e-5, 0], default=None)
-    velocity: Some[Number] | None = field("Their rates.", [0, 1e-3], default=None)
+    position: Some[Number] | None = optional("Elastic coordinates.", [1e-5, 0])
+    velocity: Some[Number] | None = optional("Their rates.", [0, 1e-3])
 
 
 def _initial() -> Any:
-    return field("Start of the elastic coordinates; default zero.", {"position": [1e-5, 0]}, default=None)
+    return optional("Start of the elastic coordinates; default zero.", {"position": [1e-5, 0]})
 
 
 class FlexibleMeshed(Spec):
@@ -197,9 +193,9 @@ class FlexibleMeshed(Spec):
     mesh: FlexibleMesh = field(
         "Mesh.", {"type": "rectangle", "size": [0.4, 0.08], "thickness": 0.01, "elements": [20, 4]}
     )
-    material: named.Material | None = field("Material; matrices have none.", "steel", default=None)
-    density: Density | None = field(
-        "Density of the elements, relative to the material; default 1.", {"field": "rho"}, default=None
+    material: named.Material | None = optional("Material; matrices have none.", "steel")
+    density: Density | None = optional(
+        "Density of the elements, relative to the material; default 1.", {"field": "rho"}
     )
     sets: dict[named.Text, NodeSet] = field(
         "Sets of mesh nodes by name.", {"hub": {"x": 0}, "pin": {"x": 0.4}}, default={}
@@ -216,7 +212,7 @@ class FlexibleMeshed(Spec):
         ["rotation", "pin"],
         default=(),
     )
-    damping: BodyDamping | None = field("Damping.", {"beta": 1e-6}, default=None)
+    damping: BodyDamping | None = optional("Damping.", {"beta": 1e-6})
     initial: ElasticStart | None = _initial()
     description: named.Text | None = description()
 
@@ -226,14 +222,14 @@ class FlexibleFile(Spec):
 
     sid: named.File = field("File (.SID_FEM or .sid.h5), relative to the model file.", "boom.SID_FEM")
     length_unit: Literal["m", "cm", "mm", "in"] = field("Unit of length of a .SID_FEM file.", "mm", default="m")
-    modes: Some[ModeNumber] | None = field("Numbers of the modes that are kept; default all.", [1, 2], default=None)
+    modes: Some[ModeNumber] | None = optional("Numbers of the modes that are kept; default all.", [1, 2])
     design: dict[named.Text, Number] = field(
         "How far design variables of the file, by their names, are from where its data were made; default 0. Data go "
         "linearly with them, by the derivatives that the file brings.",
         {"thickness": "wall - 0.01"},
         default={},
     )
-    damping: BodyDamping | None = field("Damping in place of the file's.", {"ratio": 0.01}, default=None)
+    damping: BodyDamping | None = optional("Damping in place of the file's.", {"ratio": 0.01})
     initial: ElasticStart | None = _initial()
     description: named.Text | None = description()
 
@@ -246,19 +242,15 @@ class Inertia(Spec):
     """Inertia about the frame's origin, by powers of the elastic coordinates."""
 
     M0: Matrix = field("Undeformed [kg m^2].", [[0, 0, 0], [0, 0.1, 0], [0, 0, 0.1]])
-    M1: Many[Matrix] | None = field("Change by each coordinate.", [[[0, 0, 0], [0, 1, 0], [0, 0, 1]]], default=None)
-    M2: Many[Many[Matrix]] | None = field(
-        "Change by each product of two.", [[[[0, 0, 0], [0, 0, 0], [0, 0, 1]]]], default=None
-    )
+    M1: Many[Matrix] | None = optional("Change by each coordinate.", [[[0, 0, 0], [0, 1, 0], [0, 0, 1]]])
+    M2: Many[Many[Matrix]] | None = optional("Change by each product of two.", [[[[0, 0, 0], [0, 0, 0], [0, 0, 1]]]])
 
 
 class Coupling(Spec):
     """Coupling of the shapes with rotation, by powers of the elastic coordinates."""
 
     M0: Rows = field("Integral of rho R x Phi, a row a shape.", [[0, 0, 0.2]])
-    M1: Many[Rows] | None = field(
-        "Integral of rho Phi_q x Phi, a matrix for each coordinate q.", [[[0, 0, 0]]], default=None
-    )
+    M1: Many[Rows] | None = optional("Integral of rho Phi_q x Phi, a matrix for each coordinate q.", [[[0, 0, 0]]])
 
 
 class Terms(Spec):
@@ -280,7 +272,7 @@ class TermsNode(Spec):
 
     origin: Vector = field("Place without deformation [m].", [0.3, 0, 0])
     phi: Rows = field("Displacement by each shape.", [[0, 1, 0]])
-    psi: Rows | None = field("Rotation by each shape; default none.", [[0, 0, 10]], default=None)
+    psi: Rows | None = optional("Rotation by each shape; default none.", [[0, 0, 10]])
 
 
 class FlexibleTerms(Spec):
@@ -294,7 +286,7 @@ class FlexibleTerms(Spec):
     nodes: dict[named.Text, TermsNode] = field(
         "Frames on the body by name.", {"end": {"origin": [0.3, 0, 0], "phi": [[0, 1, 0]]}}, default={}
     )
-    damping: BodyDamping | None = field("Damping.", {"ratio": 0.005}, default=None)
+    damping: BodyDamping | None = optional("Damping.", {"ratio": 0.005})
     initial: ElasticStart | None = _initial()
     description: named.Text | None = description()
 

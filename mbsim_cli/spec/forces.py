@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, require_one
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.constraints import Plane
 from mbsim_cli.spec.expressions.number import (
     AutoExpression,
@@ -51,21 +51,19 @@ class SpringDamper(_Force):
     in_example = ("points", "stiffness", "damping", "natural_length")
 
     type: Literal["spring_damper"] = field("Spring and damper between two points, or at a joint.", "spring_damper")
-    points: named.Points | None = field("The two points; or give coordinate.", ["ground.B", "A1.P1"], default=None)
-    coordinate: named.Coordinate | None = field(
-        "A translation, JOINT.coordinate: its length.", "guide.displacement", default=None
-    )
+    points: named.Points | None = optional("The two points; or give coordinate.", ["ground.B", "A1.P1"])
+    coordinate: named.Coordinate | None = optional("A translation, JOINT.coordinate: its length.", "guide.displacement")
     stiffness: Expression = field("Stiffness [N/m]; also an expression of the motion.", 100.0, default=_NONE)
     damping: Expression = field("Damping [N s/m]; also an expression of the motion.", 5.0, default=_NONE)
     natural_length: AutoNumber = field(
         "Unstressed length, or value of the coordinate [m], or auto: that at the start.", "L_s1", "auto", default="auto"
     )
-    elongation_law: LawOrName | None = field("Further force as a law of the elongation [N].", "rubber", default=None)
-    rate_law: LawOrName | None = field("Further force as a law of the rate [N].", "damper", default=None)
+    elongation_law: LawOrName | None = optional("Further force as a law of the elongation [N].", "rubber")
+    rate_law: LawOrName | None = optional("Further force as a law of the rate [N].", "damper")
     force: Expression = field(
         "Further force that lengthens it [N]; also an expression of the motion.", 10.0, default=_NONE
     )
-    law: LawOrName | None = field("Such a force as a law of time [N].", "actuator", default=None)
+    law: LawOrName | None = optional("Such a force as a law of time [N].", "actuator")
 
     @model_validator(mode="after")
     def _complete(self) -> "SpringDamper":
@@ -85,12 +83,12 @@ class RotationalSpringDamper(_Force):
     stiffness: Expression = field("Stiffness [N m/rad]; also an expression of the motion.", 10.0, default=_NONE)
     damping: Expression = field("Damping [N m s/rad]; also an expression of the motion.", 0.1, default=_NONE)
     natural_angle: AutoNumber = field("Unstressed angle [rad], or auto: that at the start.", 0, "auto", default="auto")
-    elongation_law: LawOrName | None = field("Further torque as a law of the twist [N m].", "rubber", default=None)
-    rate_law: LawOrName | None = field("Further torque as a law of the rate [N m].", "damper", default=None)
+    elongation_law: LawOrName | None = optional("Further torque as a law of the twist [N m].", "rubber")
+    rate_law: LawOrName | None = optional("Further torque as a law of the rate [N m].", "damper")
     torque: Expression = field(
         "Further torque that increases the angle [N m]; also an expression of the motion.", 1.0, default=_NONE
     )
-    law: LawOrName | None = field("Such a torque as a law of time [N m].", "motor", default=None)
+    law: LawOrName | None = optional("Such a torque as a law of time [N m].", "motor")
 
 
 class AppliedForce(_Force):
@@ -105,7 +103,7 @@ class AppliedForce(_Force):
         "Components [N]; also expressions of the motion.", [0, 0, "-10*sin(t)"]
     )
     axes: Literal["global", "body"] = field("Axes of the components.", "global", default="global")
-    law: LawOrName | None = field("Law of time that multiplies it.", "ramp", default=None)
+    law: LawOrName | None = optional("Law of time that multiplies it.", "ramp")
 
 
 class AppliedTorque(_Force):
@@ -120,7 +118,7 @@ class AppliedTorque(_Force):
         "Components [N m]; also expressions of the motion.", [0, 0, 1]
     )
     axes: Literal["global", "body"] = field("Axes of the components.", "body", default="global")
-    law: LawOrName | None = field("Law of time that multiplies it.", "ramp", default=None)
+    law: LawOrName | None = optional("Law of time that multiplies it.", "ramp")
 
 
 class ViscousFriction(_Force):
@@ -145,7 +143,7 @@ class Drive(_Force):
     value: Expression = field(
         "Torque or force [N m or N]; also an expression of the motion.", 2.0, "-k*A.angle", default=_NONE
     )
-    law: LawOrName | None = field("Law of time that is added [N m or N].", "motor", default=None)
+    law: LawOrName | None = optional("Law of time that is added [N m or N].", "motor")
 
 
 class BumpStop(_Force):
@@ -155,14 +153,10 @@ class BumpStop(_Force):
     in_example = ("coordinate", "minimum")
 
     type: Literal["bump_stop"] = field("A stop at the end of a range.", "bump_stop")
-    points: named.Points | None = field(
-        "The two points whose distance is limited; or give coordinate.", _POINTS, default=None
-    )
-    coordinate: named.Coordinate | None = field(
-        "The coordinate that is limited, JOINT.coordinate.", "A.angle", default=None
-    )
-    minimum: Number | None = field("Below this it pushes up [m or rad].", 0.4, default=None)
-    maximum: Number | None = field("Above this it pushes down [m or rad].", 0.6, default=None)
+    points: named.Points | None = optional("The two points whose distance is limited; or give coordinate.", _POINTS)
+    coordinate: named.Coordinate | None = optional("The coordinate that is limited, JOINT.coordinate.", "A.angle")
+    minimum: Number | None = optional("Below this it pushes up [m or rad].", 0.4)
+    maximum: Number | None = optional("Above this it pushes down [m or rad].", 0.6)
     stiffness: Number = field("Stiffness beyond the onset [N/m or N m/rad].", 2e5)
     onset: Number = field("Way over which the stiffness grows [m or rad].", 0.002, default=Number(0.005))
 
@@ -248,7 +242,7 @@ class Tyre(_Force):
     type: Literal["tyre"] = field("A tyre.", "tyre")
     center: named.Point = field("Centre of the wheel, body.point.", "wheel.origin")
     axis: named.Vector = field("Spin axis, to the left of a wheel that looks forward, body.vector.", "wheel.y")
-    road: RoadOrName | None = field("The road; left out: a plane at height 0.", "track", default=None)
+    road: RoadOrName | None = optional("The road; left out: a plane at height 0.", "track")
     radius: Number = field("Unloaded radius [m].", 0.2825)
     stiffness: Number = field("Vertical stiffness [N/m].", 120000)
     damping: Number = field("Vertical damping [N s/m].", 300, default=ZERO)
@@ -372,35 +366,31 @@ class Contact(_Force):
     in_example = ("shape", "against", "stiffness", "friction")
 
     type: Literal["contact"] = field("Two bodies that touch.", "contact")
-    shape: Annotated[Touching, ByType()] | None = field(
-        "Touching shape, on the second body; with against.", _BALL, default=None
+    shape: Annotated[Touching, ByType()] | None = optional("Touching shape, on the second body; with against.", _BALL)
+    against: Annotated[Touched, ByType()] | None = optional(
+        "Touched face, of the first body, or a road; with shape.", {"type": "plane", **PLANE}
     )
-    against: Annotated[Touched, ByType()] | None = field(
-        "Touched face, of the first body, or a road; with shape.", {"type": "plane", **PLANE}, default=None
-    )
-    center: named.Point | None = field("Centre of a sphere, body.point; with plane.", "ball.origin", default=None)
-    radius: Number | None = field("Radius of the sphere [m]; 0 for a point.", 0.1, default=None)
-    plane: Plane | None = field("The plane; its normal points out of the material.", PLANE, default=None)
-    points: named.Points | None = field(
-        "Centres of two spheres, instead of a plane.", ["cup.C", "ball.origin"], default=None
-    )
-    radii: Pair[Number] | None = field("Their radii [m].", [0.2, 0.1], default=None)
+    center: named.Point | None = optional("Centre of a sphere, body.point; with plane.", "ball.origin")
+    radius: Number | None = optional("Radius of the sphere [m]; 0 for a point.", 0.1)
+    plane: Plane | None = optional("The plane; its normal points out of the material.", PLANE)
+    points: named.Points | None = optional("Centres of two spheres, instead of a plane.", ["cup.C", "ball.origin"])
+    radii: Pair[Number] | None = optional("Their radii [m].", [0.2, 0.1])
     law: Literal["compliant", "rigid"] = field(
         "compliant; rigid is reserved, and refused today.", "compliant", default="compliant"
     )
-    stiffness: Number | None = field("Stiffness [N/m^exponent]; or give youngs_modulus.", 1e6, default=None)
-    youngs_modulus: Pair[Number] | None = field(
-        "Both Young's moduli, of the first and the second body [Pa]: stiffness by Hertz.", [210e9, 5e6], default=None
+    stiffness: Number | None = optional("Stiffness [N/m^exponent]; or give youngs_modulus.", 1e6)
+    youngs_modulus: Pair[Number] | None = optional(
+        "Both Young's moduli, of the first and the second body [Pa]: stiffness by Hertz.", [210e9, 5e6]
     )
-    poisson_ratio: Pair[Number] | None = field("Their Poisson's ratios.", [0.3, 0.45], default=None)
+    poisson_ratio: Pair[Number] | None = optional("Their Poisson's ratios.", [0.3, 0.45])
     exponent: Number = field("Exponent of the penetration; 1.5 by Hertz.", 1.5, default=Number(1.5))
     dissipation: Number = field("Dissipation [s/m].", 0.3, default=ZERO)
-    restitution: Restitution | None = field(
-        "Dissipation by a coefficient of restitution.", {"value": 0.7, "speed": 2}, default=None
+    restitution: Restitution | None = optional(
+        "Dissipation by a coefficient of restitution.", {"value": 0.7, "speed": 2}
     )
-    impact: Impact | None = field("Damping as of Adams' IMPACT.", {"damping": 100, "depth": 1e-4}, default=None)
+    impact: Impact | None = optional("Damping as of Adams' IMPACT.", {"damping": 100, "depth": 1e-4})
     friction: Number = field("Coefficient of dynamic friction.", 0.3, default=ZERO)
-    static_friction: Number | None = field("Of static friction; left out: the dynamic one.", 0.4, default=None)
+    static_friction: Number | None = optional("Of static friction; left out: the dynamic one.", 0.4)
     friction_speed: Number = field("Sliding speed at which friction is largest [m/s].", 1e-3, default=Number(1e-3))
 
     @model_validator(mode="after")
@@ -451,12 +441,12 @@ class Contact(_Force):
 class BushingLaws(Spec):
     """Laws of a bushing that are added to its stiffness, each of the elongation in its direction."""
 
-    x: LawOrName | None = field("Force along x by the displacement [N].", "rubber", default=None)
-    y: LawOrName | None = field("Force along y by the displacement [N].", "rubber", default=None)
-    z: LawOrName | None = field("Force along z by the displacement [N].", "rubber", default=None)
-    rotation_x: LawOrName | None = field("Torque about x by the rotation [N m].", "twist", default=None)
-    rotation_y: LawOrName | None = field("Torque about y by the rotation [N m].", "twist", default=None)
-    rotation_z: LawOrName | None = field("Torque about z by the rotation [N m].", "twist", default=None)
+    x: LawOrName | None = optional("Force along x by the displacement [N].", "rubber")
+    y: LawOrName | None = optional("Force along y by the displacement [N].", "rubber")
+    z: LawOrName | None = optional("Force along z by the displacement [N].", "rubber")
+    rotation_x: LawOrName | None = optional("Torque about x by the rotation [N m].", "twist")
+    rotation_y: LawOrName | None = optional("Torque about y by the rotation [N m].", "twist")
+    rotation_z: LawOrName | None = optional("Torque about z by the rotation [N m].", "twist")
 
 
 _SIX = Annotated[tuple[Number, ...], length(6)]
@@ -475,30 +465,25 @@ class Bushing(_Force):
 
     type: Literal["bushing"] = field("An elastic mount between two bodies.", "bushing")
     points: named.Points = field("Origins of the two frames, body.point.", ["frame.mount", "engine.mount"])
-    axis: named.Vectors | None = field(
+    axis: named.Vectors | None = optional(
         "Vectors along the z axes of the two frames; left out: the axes of the first body, and of the second body "
         "those that are parallel in the design position.",
         ["frame.z", "engine.z"],
-        default=None,
     )
-    reference: named.Vectors | None = field(
-        "Vectors that the x axes of the two frames are nearest to.",
-        ["frame.x", "engine.x"],
-        default=None,
+    reference: named.Vectors | None = optional(
+        "Vectors that the x axes of the two frames are nearest to.", ["frame.x", "engine.x"]
     )
-    stiffness: _SIX | None = field(
-        "Stiffness along x, y, z [N/m] and about x, y, z [N m/rad] of the first frame.",
-        [1e6, 1e6, 2e5, 500, 500, 200],
-        default=None,
+    stiffness: _SIX | None = optional(
+        "Stiffness along x, y, z [N/m] and about x, y, z [N m/rad] of the first frame.", [1e6, 1e6, 2e5, 500, 500, 200]
     )
-    stiffness_matrix: _SIX_BY_SIX | None = field("A symmetric matrix instead, by rows.", _MATRIX, default=None)
-    damping: _SIX | None = field("Damping in the same order [N s/m, N m s/rad].", [100, 100, 50, 1, 1, 1], default=None)
-    damping_matrix: _SIX_BY_SIX | None = field("A symmetric matrix instead, by rows.", _MATRIX, default=None)
+    stiffness_matrix: _SIX_BY_SIX | None = optional("A symmetric matrix instead, by rows.", _MATRIX)
+    damping: _SIX | None = optional("Damping in the same order [N s/m, N m s/rad].", [100, 100, 50, 1, 1, 1])
+    damping_matrix: _SIX_BY_SIX | None = optional("A symmetric matrix instead, by rows.", _MATRIX)
     natural: _SIX = field(
         "Displacement [m] and rotation vector [rad] without elastic force.", [0, 0, 0.01, 0, 0, 0], **_ZEROS
     )
     preload: _SIX = field("Constant force [N] and torque [N m] on the second body.", [0, 0, -50, 0, 0, 0], **_ZEROS)
-    laws: BushingLaws | None = field("Further forces as laws of the elongations.", {"z": "rubber"}, default=None)
+    laws: BushingLaws | None = optional("Further forces as laws of the elongations.", {"z": "rubber"})
 
     @model_validator(mode="after")
     def _complete(self) -> "Bushing":
@@ -551,10 +536,9 @@ class Cable(Spec):
     path: Several[Annotated[named.Point | Pulley, ByKind()]] = field(
         "What it runs through from end to end: points, body.name, and pulleys.", _PATH
     )
-    stiffness: Number | None = field(
+    stiffness: Number | None = optional(
         "Stiffness of the whole cable [N/m]; that of the material, E A, over its length. Left out: constant length.",
         1e5,
-        default=None,
     )
     damping: Number = field("Damping [N s/m].", 50, default=ZERO)
     length: AutoExpression = field(
@@ -563,16 +547,14 @@ class Cable(Spec):
         "6 - reel(t)",
         4.2,
     )
-    law: LawOrName | None = field("Law of time that is added to a constant length [m].", "reel", default=None)
+    law: LawOrName | None = optional("Law of time that is added to a constant length [m].", "reel")
     winds: dict[named.Coordinate, Number] = field(
         "Length [m/rad or 1] of a constant-length cable that each coordinate of a drum winds up, by JOINT.coordinate.",
         {"drum.angle": 0.1},
         default_factory=dict,
     )
-    rate: Expression | None = field(
-        "Time derivative of the length [m/s], where that is an expression; the winch is at the first end.",
-        "-0.2",
-        default=None,
+    rate: Expression | None = optional(
+        "Time derivative of the length [m/s], where that is an expression; the winch is at the first end.", "-0.2"
     )
     friction: Number = field("Coefficient of friction on pulleys.", 0.1, default=ZERO)
     velocity: Number = field("Speed of sliding over which friction turns round [m/s].", 0.01, default=Number(0.01))

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import PrivateAttr, model_validator
 
-from mbsim_cli.spec.base import WHOLE, ZERO, ByKind, ByType, Spec, description, field, named, require_one
+from mbsim_cli.spec.base import WHOLE, ZERO, ByKind, ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.bodies import Inertia, Orientation, Shape
 from mbsim_cli.spec.expressions.number import Many, Matrix, Number, Pair, Vector
 
@@ -15,17 +15,14 @@ from mbsim_cli.spec.expressions.number import Many, Matrix, Number, Pair, Vector
 class Friction(Spec):
     """Dry friction on a coordinate: of a given size, or in proportion to the force that the joint carries."""
 
-    loss: Number | None = field("Friction while it slides [N m or N], whatever the joint carries.", 0.8, default=None)
-    dynamic: Number | None = field(
+    loss: Number | None = optional("Friction while it slides [N m or N], whatever the joint carries.", 0.8)
+    dynamic: Number | None = optional(
         "Coefficient of friction while it slides: friction is this times the force that the joint carries, and radius.",
         0.15,
-        default=None,
     )
-    static: Number | None = field(
-        "Coefficient of the friction that holds, at most; left out: dynamic.", 0.2, default=None
-    )
-    radius: Number | None = field("Radius that friction of an angle acts at [m]; beside dynamic.", 0.01, default=None)
-    breakaway: Number | None = field("Friction that holds, at most [N m or N]; left out: loss.", 1.1, default=None)
+    static: Number | None = optional("Coefficient of the friction that holds, at most; left out: dynamic.", 0.2)
+    radius: Number | None = optional("Radius that friction of an angle acts at [m]; beside dynamic.", 0.01)
+    breakaway: Number | None = optional("Friction that holds, at most [N m or N]; left out: loss.", 1.1)
     velocity: Number = field(
         "Rate over which friction turns round, and falls from breakaway to loss [rad/s or m/s].",
         0.01,
@@ -37,13 +34,11 @@ class Friction(Spec):
         "bristle",
         default="brown_mcphee",
     )
-    stiffness: Number | None = field(
-        "Stiffness of the bristles, before they slide [N m/rad or N/m]; of law: bristle.", 1e5, default=None
+    stiffness: Number | None = optional(
+        "Stiffness of the bristles, before they slide [N m/rad or N/m]; of law: bristle.", 1e5
     )
-    damping: Number | None = field(
-        "Damping of the bristles, at rates below velocity [N m s/rad or N s/m]; of law: bristle, left out: zero.",
-        300,
-        default=None,
+    damping: Number | None = optional(
+        "Damping of the bristles, at rates below velocity [N m s/rad or N s/m]; of law: bristle, left out: zero.", 300
     )
 
     @model_validator(mode="after")
@@ -64,27 +59,26 @@ EULER_NAMES = ("e0", "e1", "e2", "e3")
 
 
 class _Initial(Spec):
-    independent: Annotated[bool | Many[named.OwnCoordinate], ByKind()] | None = field(
+    independent: Annotated[bool | Many[named.OwnCoordinate], ByKind()] | None = optional(
         "Whether the declared position and velocity are kept when loops are assembled, or, by false, are a guess that "
         "may move without a word; or the coordinates that are kept.",
         True,
         ["angle"],
-        default=None,
     )
 
 
 class AngleInitial(_Initial):
     """Start of a revolute joint."""
 
-    angle: Number | None = field("Angle from the first body to the second [rad].", "-135 deg", default=None)
-    angular_velocity: Number | None = field("Rate of the angle [rad/s].", 2.0, default=None)
+    angle: Number | None = optional("Angle from the first body to the second [rad].", "-135 deg")
+    angular_velocity: Number | None = optional("Rate of the angle [rad/s].", 2.0)
 
 
 class DisplacementInitial(_Initial):
     """Start of a prismatic joint."""
 
-    displacement: Number | None = field("Displacement along the axis [m].", 0.1, default=None)
-    velocity: Number | None = field("Rate of the displacement [m/s].", 1.0, default=None)
+    displacement: Number | None = optional("Displacement along the axis [m].", 0.1)
+    velocity: Number | None = optional("Rate of the displacement [m/s].", 1.0)
 
 
 class CylindricalInitial(AngleInitial, DisplacementInitial):
@@ -94,35 +88,33 @@ class CylindricalInitial(AngleInitial, DisplacementInitial):
 class UniversalInitial(_Initial):
     """Start of a universal joint."""
 
-    angles: Pair[Number] | None = field("Angles about the two axes [rad].", ["10 deg", 0], default=None)
-    angle_rates: Pair[Number] | None = field("Rates of the two angles [rad/s].", [0, 1], default=None)
+    angles: Pair[Number] | None = optional("Angles about the two axes [rad].", ["10 deg", 0])
+    angle_rates: Pair[Number] | None = optional("Rates of the two angles [rad/s].", [0, 1])
 
 
 class SphericalInitial(_Initial):
     """Start of a spherical joint."""
 
-    orientation: Orientation | None = field(
-        "Second body relative to the first.", {"axis": [1, 0, 0], "angle": "30 deg"}, default=None
+    orientation: Orientation | None = optional(
+        "Second body relative to the first.", {"axis": [1, 0, 0], "angle": "30 deg"}
     )
-    angular_velocity: Vector | None = field(
-        "Relative angular velocity in the axes of the joint on the first body [rad/s].", [0, 0, 5], default=None
+    angular_velocity: Vector | None = optional(
+        "Relative angular velocity in the axes of the joint on the first body [rad/s].", [0, 0, 5]
     )
 
 
 class FloatingInitial(SphericalInitial):
     """Start of a floating joint."""
 
-    position: Vector | None = field(
-        "Position of the second body's point from the first's [m].", [0, 0, 1], default=None
-    )
-    velocity: Vector | None = field("Rate of that position [m/s].", [1, 0, 0], default=None)
+    position: Vector | None = optional("Position of the second body's point from the first's [m].", [0, 0, 1])
+    velocity: Vector | None = optional("Rate of that position [m/s].", [1, 0, 0])
 
 
 class PlanarInitial(AngleInitial):
     """Start of a planar joint."""
 
-    position: Pair[Number] | None = field("Displacements in the plane [m].", [0.5, 0], default=None)
-    velocity: Pair[Number] | None = field("Their rates [m/s].", [0, 1], default=None)
+    position: Pair[Number] | None = optional("Displacements in the plane [m].", [0.5, 0])
+    velocity: Pair[Number] | None = optional("Their rates [m/s].", [0, 1])
 
 
 class _Joint(Spec):
@@ -131,8 +123,8 @@ class _Joint(Spec):
     _held: str = PrivateAttr(default="")
 
     bodies: Pair[named.Body] = field("The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"])
-    cut: bool | None = field(
-        "Whether this joint closes a loop (true), never does (false), or that is chosen (left out).", True, default=None
+    cut: bool | None = optional(
+        "Whether this joint closes a loop (true), never does (false), or that is chosen (left out).", True
     )
     description: named.Text | None = description()
 
@@ -164,31 +156,30 @@ _REFERENCE = (
 
 class _AboutAxis(_AtPoint):
     axis: _VectorOrPair = field("Axis: one vector of both bodies, or one of each.", "z", ["u", "w"])
-    reference: _VectorOrPair | None = field(_REFERENCE, "x", ["u", "w"], default=None)
+    reference: _VectorOrPair | None = optional(_REFERENCE, "x", ["u", "w"])
 
 
 class Fixed(_AtPoint):
     """Nothing moves; without axis the bodies stand as in the design position, or with their axes parallel."""
 
     type: Literal["fixed"] = field("Nothing moves.", "fixed")
-    axis: _VectorOrPair | None = field("Vectors of the two bodies that coincide.", "z", ["u", "w"], default=None)
-    reference: _VectorOrPair | None = field("Further vectors that coincide, across the axis.", "x", default=None)
+    axis: _VectorOrPair | None = optional("Vectors of the two bodies that coincide.", "z", ["u", "w"])
+    reference: _VectorOrPair | None = optional("Further vectors that coincide, across the axis.", "x")
 
 
 class _Armed(_AboutAxis):
-    armature: Number | None = field(
+    armature: Number | None = optional(
         "Inertia that is added to the coordinate [kg m^2 or kg]: of a rotor behind a gear, its own times the ratio "
         "squared.",
         "J_rotor*ratio^2",
-        default=None,
     )
 
-    friction: Friction | None = field("Dry friction on the coordinate.", {"loss": 0.8}, default=None)
+    friction: Friction | None = optional("Dry friction on the coordinate.", {"loss": 0.8})
 
 
 class _Rubbing(_AtPoint):
-    friction: dict[named.RubbingCoordinate, Friction] | None = field(
-        "Dry friction on its coordinates, by their names.", {"angle": {"loss": 0.8}}, default=None
+    friction: dict[named.RubbingCoordinate, Friction] | None = optional(
+        "Dry friction on its coordinates, by their names.", {"angle": {"loss": 0.8}}
     )
 
 
@@ -250,10 +241,8 @@ class Universal(_Rubbing):
     axes: Pair[named.OwnVector] = field(
         "Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"]
     )
-    reference: _VectorOrPair | None = field(
-        "Vectors that say where the other body's axis stands at zero angles, one of each body.",
-        ["x", "z"],
-        default=None,
+    reference: _VectorOrPair | None = optional(
+        "Vectors that say where the other body's axis stands at zero angles, one of each body.", ["x", "z"]
     )
     initial: UniversalInitial = field("Start.", {"angles": ["10 deg", 0]}, default_factory=UniversalInitial)
 
@@ -264,8 +253,8 @@ class Spherical(_AtPoint):
     coordinates: ClassVar[tuple[str, ...]] = EULER_NAMES
     across: ClassVar[str] = "xyz"
     type: Literal["spherical"] = field("Rotation about a point.", "spherical")
-    friction: Friction | None = field(
-        "Dry friction: a torque against the relative angular velocity.", {"dynamic": 0.1, "radius": 0.02}, default=None
+    friction: Friction | None = optional(
+        "Dry friction: a torque against the relative angular velocity.", {"dynamic": 0.1, "radius": 0.02}
     )
     initial: SphericalInitial = field("Start.", {"angular_velocity": [0, 0, 5]}, default_factory=SphericalInitial)
 
@@ -275,8 +264,8 @@ class Floating(_Joint):
 
     coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "z", *EULER_NAMES)
     type: Literal["floating"] = field("All six motions.", "floating")
-    point: _PointOrPair | None = field(
-        "Points whose distance the translations are; default the origins.", ["O", "G"], default=None
+    point: _PointOrPair | None = optional(
+        "Points whose distance the translations are; default the origins.", ["O", "G"]
     )
     initial: FloatingInitial = field("Start.", {"position": [0, 0, 1]}, default_factory=FloatingInitial)
 
@@ -298,23 +287,22 @@ Joint = Annotated[Fixed | Revolute | Prismatic | Universal | Cylindrical | Spher
 class Link(Spec):
     """What hangs on a row; coordinates are those of the row's frame. Without a mass the link is virtual."""
 
-    name: named.Text | None = field("Name of the body; default that of the row.", "thigh", default=None)
-    mass: Number | None = field("Mass [kg]; default the shape's, or 0.", 9.5, "m_2", default=None)
-    center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = field(
-        "Centre of mass in the row's frame [m], or a point of the body.", ["-L/2", 0, 0], default=None
+    name: named.Text | None = optional("Name of the body; default that of the row.", "thigh")
+    mass: Number | None = optional("Mass [kg]; default the shape's, or 0.", 9.5, "m_2")
+    center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = optional(
+        "Centre of mass in the row's frame [m], or a point of the body.", ["-L/2", 0, 0]
     )
-    inertia: Annotated[Inertia | Matrix, ByKind()] | None = field(
-        "Inertia tensor in the axes of the row's frame [kg m^2].", {"zz": "1/6"}, default=None
+    inertia: Annotated[Inertia | Matrix, ByKind()] | None = optional(
+        "Inertia tensor in the axes of the row's frame [kg m^2].", {"zz": "1/6"}
     )
     inertia_about: named.OwnPoint = field(
         "Point that the inertia is stated about: center_of_mass, origin, or a point of the body.",
         "origin",
         default="center_of_mass",
     )
-    shape: Shape | None = field(
+    shape: Shape | None = optional(
         "Uniform solid that gives what is not stated beside it.",
         {"type": "cylinder", "length": "L", "radius": "L/10", "mass": 9.5, "center": ["-L/2", 0, 0]},
-        default=None,
     )
 
 
@@ -329,12 +317,12 @@ class Row(Spec):
     d: Number = field("Offset along z [m], beside the coordinate where it is the variable.", "L_4", default=ZERO)
     a: Number = field("Offset along x [m].", "L_1", default=ZERO)
     alpha: Number = field("Angle about x [rad].", "-90 deg", default=ZERO)
-    parent: named.Row | None = field(
-        "Row that this one follows, or a body; default the row before, of the first the base.", "q5", default=None
+    parent: named.Row | None = optional(
+        "Row that this one follows, or a body; default the row before, of the first the base.", "q5"
     )
-    link: Link | None = field("What hangs on the row; left out it is massless.", {"mass": 4.5}, default=None)
-    initial: CylindricalInitial | None = field(
-        "Start: angle and angular_velocity, or displacement and velocity.", {"angle": "30 deg"}, default=None
+    link: Link | None = optional("What hangs on the row; left out it is massless.", {"mass": 4.5})
+    initial: CylindricalInitial | None = optional(
+        "Start: angle and angular_velocity, or displacement and velocity.", {"angle": "30 deg"}
     )
     description: named.Text | None = description()
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, require_one
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Many, Number, Pair, Several, Some
 from mbsim_cli.spec.expressions.units import Unit
 
@@ -35,9 +35,7 @@ class ColumnsFile(Spec):
     scale: dict[named.Quantity, Number] = field(
         "Factors on the columns, to SI units, by quantity.", {"time": 0.001}, {"z": "mm"}, default={}
     )
-    delimiter: named.Text | None = field(
-        "What stands between the numbers of a CSV file; default a comma.", ";", default=None
-    )
+    delimiter: named.Text | None = optional("What stands between the numbers of a CSV file; default a comma.", ";")
 
     def column(self, quantity: str) -> str:
         """Column of the file that holds a quantity."""
@@ -87,8 +85,8 @@ class Harmonic(AnyLaw):
     type: Literal["harmonic"] = field("A sine.", "harmonic")
     offset: Number = field("Mean value.", 0.0, default=Number(0.0))
     amplitude: Number = field("Amplitude.", 0.2)
-    frequency: Number | None = field("Frequency [Hz]; or give angular_frequency.", 2.0, default=None)
-    angular_frequency: Number | None = field("Angular frequency [rad/s].", "2*pi", default=None)
+    frequency: Number | None = optional("Frequency [Hz]; or give angular_frequency.", 2.0)
+    angular_frequency: Number | None = optional("Angular frequency [rad/s].", "2*pi")
     phase: Number = field("Phase [rad].", "90 deg", default=Number(0.0))
     power: int = field("Power of the sine.", 3, default=1, ge=1, le=20)
 
@@ -114,8 +112,8 @@ class Spline(AnyLaw):
     in_example = ("times",)
 
     type: Literal["spline"] = field("A curve through a table.", "spline")
-    x: Many[Number] | None = field("Arguments, increasing; or give times.", [0, 0.1, 0.2], default=None)
-    times: Many[Number] | None = field("Arguments when they are times [s], increasing.", [0, 1, 2], default=None)
+    x: Many[Number] | None = optional("Arguments, increasing; or give times.", [0, 0.1, 0.2])
+    times: Many[Number] | None = optional("Arguments when they are times [s], increasing.", [0, 1, 2])
     values: Several[Number] = field("Values at the arguments.", [0, 5, 3])
     between: Literal["cubic", "linear", "constant"] = field(
         "cubic: a natural cubic spline; linear: straight lines; constant: each value holds up to the next argument.",
@@ -201,14 +199,14 @@ MOST_INTERVALS = 100_000  # intervals
 class Control(Spec):
     """A law of time of its name, over the duration of the analysis; its values are parameters: NAME_0, NAME_1, ..."""
 
-    force: named.Force | None = field("The force that takes this function as its law.", "push", default=None)
+    force: named.Force | None = optional("The force that takes this function as its law.", "push")
     intervals: int = field("Intervals of equal length.", 40, ge=1, le=MOST_INTERVALS)
     between: Literal["linear", "constant"] = field(
         "linear: straight lines between values at the ends of the intervals; constant: one value in each.",
         "linear",
         default="linear",
     )
-    bounds: Pair[Number] | None = field("Lower and upper limit of the values.", [-20, 20], default=None)
+    bounds: Pair[Number] | None = optional("Lower and upper limit of the values.", [-20, 20])
     initial: Annotated[Number | named.LawOrFormula | Many[Number], ByKind()] = field(
         "Values to begin with: one for all, an expression of t, the name of a law, or a list.",
         0,
@@ -248,7 +246,7 @@ class Ramp(_Road):
 
     type: Literal["ramp"] = field("A slope.", "ramp")
     start: Number = field("x where it begins [m].", 10.0)
-    end: Number | None = field("x where it begins to level out [m]; left out: never.", 20.0, default=None)
+    end: Number | None = optional("x where it begins to level out [m]; left out: never.", 20.0)
     slope: Number = field("Rise over length.", 0.08)
     onset: Number = field("Length over which the slope grows and vanishes [m].", 0.5, default=Number(0.2))
 

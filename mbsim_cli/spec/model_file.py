@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, PrivateAttr
 
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis, Equilibrium, FrequencyResponse, InverseDynamics, Kinematics, Modes
-from mbsim_cli.spec.base import WHOLE, ByType, Spec, field, named, parts, references, walk
+from mbsim_cli.spec.base import WHOLE, ByType, Spec, field, named, optional, parts, references, walk
 from mbsim_cli.spec.bodies import Body, Material, ParameterOrValue, Point, VectorSpec
 from mbsim_cli.spec.constraints import Constraint
 from mbsim_cli.spec.expressions.evaluate import width
@@ -35,85 +35,58 @@ T = TypeVar("T")
 Section = Annotated[dict[named.Text, T], BeforeValidator(lambda value: {} if value is None else value)]
 
 
+def _items(description: str, example: dict[str, Any]) -> Any:
+    """Return the field of a section, which is empty where it is left out."""
+    return field(description, example, default_factory=dict)
+
+
 class Sections(Spec):
     """Items of all kinds by name."""
 
-    constants: Section[Number] = field(
-        "Numbers and formulas by name.", {"g": 9.81, "half": "L/2"}, default_factory=dict
+    constants: Section[Number] = _items("Numbers and formulas by name.", {"g": 9.81, "half": "L/2"})
+    parameters: Section[ParameterOrValue] = _items(
+        "Design parameters by name.", {"L": {"value": "sqrt(2)", "unit": "m"}}
     )
-    parameters: Section[ParameterOrValue] = field(
-        "Design parameters by name.", {"L": {"value": "sqrt(2)", "unit": "m"}}, default_factory=dict
+    points: Section[Point] = _items("Points by name.", {"A": {"ground": [0, 0, 0], "A1": [0, 0, 0]}})
+    vectors: Section[VectorSpec] = _items("Vectors by name; all: in every body.", {"z": {"all": [0, 0, 1]}})
+    materials: Section[Material] = _items(
+        "Materials by name.", {"steel": {"youngs_modulus": 210000000000.0, "poisson_ratio": 0.3, "density": 7850}}
     )
-    points: Section[Point] = field(
-        "Points by name.", {"A": {"ground": [0, 0, 0], "A1": [0, 0, 0]}}, default_factory=dict
+    fields: Section[Field] = _items("Fields of one number an element, by name.", {"rho": {"value": 0.5}})
+    bodies: Section[Body] = _items("Bodies by name; ground exists.", {"A1": {"mass": 1, "inertia": {"zz": "1/6"}}})
+    joints: Section[Joint] = _items(
+        "Joints by name.", {"A": {"type": "revolute", "bodies": ["ground", "A1"], "point": "A", "axis": "z"}}
     )
-    vectors: Section[VectorSpec] = field(
-        "Vectors by name; all: in every body.", {"z": {"all": [0, 0, 1]}}, default_factory=dict
-    )
-    materials: Section[Material] = field(
-        "Materials by name.",
-        {"steel": {"youngs_modulus": 210000000000.0, "poisson_ratio": 0.3, "density": 7850}},
-        default_factory=dict,
-    )
-    fields: Section[Field] = field(
-        "Fields of one number an element, by name.", {"rho": {"value": 0.5}}, default_factory=dict
-    )
-    bodies: Section[Body] = field(
-        "Bodies by name; ground exists.", {"A1": {"mass": 1, "inertia": {"zz": "1/6"}}}, default_factory=dict
-    )
-    joints: Section[Joint] = field(
-        "Joints by name.",
-        {"A": {"type": "revolute", "bodies": ["ground", "A1"], "point": "A", "axis": "z"}},
-        default_factory=dict,
-    )
-    dh: Section[Table] = field(
+    dh: Section[Table] = _items(
         "Denavit-Hartenberg tables by name.",
         {"arm": {"rows": {"q1": {"d": 0.4, "alpha": "-pi/2"}, "q2": {"a": "L_2"}}}},
-        default_factory=dict,
     )
-    constraints: Section[Constraint] = field(
-        "Constraints by name.", {"rod": {"type": "distance", "points": ["ground.B", "A1.P1"]}}, default_factory=dict
+    constraints: Section[Constraint] = _items(
+        "Constraints by name.", {"rod": {"type": "distance", "points": ["ground.B", "A1.P1"]}}
     )
-    forces: Section[Force] = field(
-        "Forces by name.",
-        {"s": {"type": "spring_damper", "points": ["ground.B", "A1.P1"], "stiffness": 100}},
-        default_factory=dict,
+    forces: Section[Force] = _items(
+        "Forces by name.", {"s": {"type": "spring_damper", "points": ["ground.B", "A1.P1"], "stiffness": 100}}
     )
-    cables: Section[Cable] = field(
+    cables: Section[Cable] = _items(
         "Cables through points and over pulleys, by name.",
         {"rope": {"path": ["ground.A", "load.B"], "stiffness": 100000.0, "length": 2}},
-        default_factory=dict,
     )
-    states: Section[State] = field(
-        "States of one's own by name.", {"x": {"initial": 0, "rate": "(u - x)/T"}}, default_factory=dict
-    )
-    controllers: Section[Controller] = field(
+    states: Section[State] = _items("States of one's own by name.", {"x": {"initial": 0, "rate": "(u - x)/T"}})
+    controllers: Section[Controller] = _items(
         "Controllers, motors and filters by name.",
         {"hip": {"type": "pid", "coordinate": "hip.angle", "target": 0.5, "kp": 80, "kd": 2}},
-        default_factory=dict,
     )
-    controls: Section[Control] = field(
+    controls: Section[Control] = _items(
         "Functions of time that an optimisation finds, by name.",
         {"u": {"force": "push", "intervals": 40, "bounds": [-20, 20]}},
-        default_factory=dict,
     )
-    roads: Section[Road] = field(
-        "Roads by name.",
-        {"track": {"type": "step", "position": 5.5, "width": 0.02, "height": -0.01}},
-        default_factory=dict,
+    roads: Section[Road] = _items(
+        "Roads by name.", {"track": {"type": "step", "position": 5.5, "width": 0.02, "height": -0.01}}
     )
-    laws: Section[Law] = field(
-        "Laws by name.", {"ramp": {"type": "polynomial", "coefficients": [0, 1]}}, default_factory=dict
-    )
-    sensors: Section[Sensor] = field(
-        "Sensors by name.", {"r2": {"type": "position", "point": "bar12.P2"}}, default_factory=dict
-    )
-    objectives: Section[Objective] = field(
-        "Objectives by name.", {"psi": {"integral": "dot(v2, v2)"}}, default_factory=dict
-    )
-    checks: Section[Check] = field(
-        "Reference values by name.", {"table 7": {"objective": "psi", "value": 0.727}}, default_factory=dict
-    )
+    laws: Section[Law] = _items("Laws by name.", {"ramp": {"type": "polynomial", "coefficients": [0, 1]}})
+    sensors: Section[Sensor] = _items("Sensors by name.", {"r2": {"type": "position", "point": "bar12.P2"}})
+    objectives: Section[Objective] = _items("Objectives by name.", {"psi": {"integral": "dot(v2, v2)"}})
+    checks: Section[Check] = _items("Reference values by name.", {"table 7": {"objective": "psi", "value": 0.727}})
 
 
 SECTIONS = tuple(Sections.model_fields)
@@ -153,7 +126,7 @@ class ModelFile(Sections):
 
     mbsim: Annotated[Literal[1], WHOLE] = field("Version of the format.", 1)
     name: named.Text = field("Name of the model.", "Five-bar linkage", default="")
-    description: named.Text | None = field("Free text for the reader.", "A planar mechanism.", default=None)
+    description: named.Text | None = optional("Free text for the reader.", "A planar mechanism.")
     include: Many[named.Text] = field(
         "Files that this one is merged over, relative to it.", ["common.yaml"], default=()
     )

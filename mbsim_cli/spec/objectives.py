@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec.analysis import Formulation
-from mbsim_cli.spec.base import ByKind, Spec, description, field, named, require_one
+from mbsim_cli.spec.base import ByKind, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Formula, Many, Number
 from mbsim_cli.spec.expressions.units import Label
 
@@ -23,7 +23,7 @@ _OrdinalOrLargest: Any = Annotated[Ordinal | Literal["largest"], ByKind()]
 
 def mode(text: str) -> Any:
     """Return a field for the number of a mode."""
-    return field(f"{text}, by its number from the smallest eigenvalue on.", 1, default=None, ge=1)
+    return optional(f"{text}, by its number from the smallest eigenvalue on.", 1, ge=1)
 
 
 class At(Spec):
@@ -40,47 +40,38 @@ class Transfer(Spec):
 
     input: named.Input = field("Input of the analysis: FORCE, FORCE.component or a law.", "suspension")
     output: named.Output = field("Output: SENSOR or SENSOR.component.", "comfort.z")
-    frequency: Number | None = field(
-        "Frequency [Hz]; default, for a gain: that of the analysis at which it is largest.",
-        1.5,
-        default=None,
+    frequency: Number | None = optional(
+        "Frequency [Hz]; default, for a gain: that of the analysis at which it is largest.", 1.5
     )
 
 
 class Objective(Spec):
     """One number made of sensors over time, or of other objectives."""
 
-    integral: Formula | None = field("Integrand over the whole time.", "dot(v2, v2)", default=None)
-    mean: Formula | None = field("Expression whose mean over the whole time is taken.", "v2.x", default=None)
-    rms: Formula | None = field("Expression whose root mean square over time is taken.", "q - t", default=None)
-    final: Formula | None = field("Expression taken at the end.", "r2.x - 0.5", default=None)
-    maximum: Formula | None = field("Expression whose largest value over time is taken.", "norm(a2)", default=None)
-    minimum: Formula | None = field("Expression whose smallest value over time is taken.", "gap", default=None)
-    sharpness: Number | None = field(
-        "Sharpness s of a smooth maximum log(mean exp(s f)) / s, or minimum, in place of the true one.",
-        50.0,
-        default=None,
+    integral: Formula | None = optional("Integrand over the whole time.", "dot(v2, v2)")
+    mean: Formula | None = optional("Expression whose mean over the whole time is taken.", "v2.x")
+    rms: Formula | None = optional("Expression whose root mean square over time is taken.", "q - t")
+    final: Formula | None = optional("Expression taken at the end.", "r2.x - 0.5")
+    maximum: Formula | None = optional("Expression whose largest value over time is taken.", "norm(a2)")
+    minimum: Formula | None = optional("Expression whose smallest value over time is taken.", "gap")
+    sharpness: Number | None = optional(
+        "Sharpness s of a smooth maximum log(mean exp(s f)) / s, or minimum, in place of the true one.", 50.0
     )
-    at: At | None = field("Expression taken at one time.", {"time": 0.5, "value": "r2.x"}, default=None)
-    expression: Formula | None = field("Expression of other objectives.", "psi1 + 0.1*psi2", default=None)
+    at: At | None = optional("Expression taken at one time.", {"time": 0.5, "value": "r2.x"})
+    expression: Formula | None = optional("Expression of other objectives.", "psi1 + 0.1*psi2")
     frequency: int | None = mode("Natural frequency of a mode [Hz]: the magnitude of its eigenvalue over 2 pi")
     damping_ratio: int | None = mode("Damping ratio of a mode")
-    real_part: _OrdinalOrLargest | None = field(
-        "Real part of the eigenvalue of a mode [1/s], by its number, or the largest of all.",
-        1,
-        "largest",
-        default=None,
+    real_part: _OrdinalOrLargest | None = optional(
+        "Real part of the eigenvalue of a mode [1/s], by its number, or the largest of all.", 1, "largest"
     )
     imaginary_part: int | None = mode("Imaginary part of the eigenvalue of a mode [rad/s]")
-    gain: Transfer | None = field(
+    gain: Transfer | None = optional(
         "Amplitude of an output over that of an input.",
         {"input": "suspension", "output": "comfort.z", "frequency": 1.5},
-        default=None,
     )
-    phase: Transfer | None = field(
+    phase: Transfer | None = optional(
         "Angle by which an output is ahead of an input, -pi to pi [rad].",
         {"input": "suspension", "output": "comfort.z", "frequency": 1.5},
-        default=None,
     )
     unit: Label = field("Unit, for tables and result files.", "m^2 s", default="")
     description: named.Text | None = description()
@@ -130,18 +121,18 @@ class SensorValue(Spec):
 class Check(Spec):
     """One reference: of an objective, of a sensor over time, of the mechanism's structure, or of other methods."""
 
-    objective: named.Objective | None = field("Objective that is compared.", "psi1", default=None)
-    value: Number | None = field("Reference of its value.", 0.72688, default=None)
+    objective: named.Objective | None = optional("Objective that is compared.", "psi1")
+    value: Number | None = optional("Reference of its value.", 0.72688)
     gradient: dict[named.Parameter, Number] = field("Reference of its gradient.", {"L_s1": -4.2288}, default={})
     field_gradient: dict[named.FieldOfGradients, dict[named.Text, Number]] = field(
         "Reference of its derivatives by elements of fields, counted from 0; tolerances are of their norm.",
         {"rho": {"0": -0.01076, "40": -0.002684}},
         default={},
     )
-    sensor: named.Shown | None = field("Sensor that is compared.", "r2", default=None)
+    sensor: named.Shown | None = optional("Sensor that is compared.", "r2")
     values: Many[SensorValue] = field("References of the sensor.", [{"time": 1, "value": 0.5}], default=())
-    redundant_constraints: int | None = field("How many constraints are redundant.", 3, default=None, ge=0)
-    mobility: int | None = field("Degrees of freedom.", 1, default=None, ge=0)
+    redundant_constraints: int | None = optional("How many constraints are redundant.", 3, ge=0)
+    mobility: int | None = optional("Degrees of freedom.", 1, ge=0)
     agreement: Many[Literal[Formulation, "complex_step", "adjoint"]] = field(
         "Other formulations, or complex_step or adjoint: they repeat the analysis, and give the same objectives and "
         "gradients.",
@@ -151,7 +142,7 @@ class Check(Spec):
     objectives: Many[named.Objective] = field("Objectives that must agree; default all.", ["psi1"], default=())
     relative_tolerance: Number = field("Relative tolerance.", 2e-4, default=Number(1e-6))
     absolute_tolerance: Number = field("Absolute tolerance, added.", 1e-9, default=Number(0.0))
-    source: named.Text | None = field("Where the reference comes from.", "Table 7", default=None)
+    source: named.Text | None = optional("Where the reference comes from.", "Table 7")
     description: named.Text | None = description()
 
     @model_validator(mode="after")

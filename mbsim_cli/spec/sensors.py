@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Spec, description, field, named, require_one
+from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Formula, Several
 from mbsim_cli.spec.expressions.syntax import PARTS
 from mbsim_cli.spec.expressions.units import Label
@@ -119,13 +119,9 @@ class Reaction(_Sensor):
     width: ClassVar[int] = 3
     parts: ClassVar[tuple[str, ...]] = PARTS
     type: Literal["reaction"] = field("Force and moment of a joint or constraint.", "reaction")
-    joint: named.ReactingJoint | None = field(
-        "The joint; beside a coupling the joint that it acts through.", "A", default=None
-    )
-    constraint: named.ReactingConstraint | None = field("The constraint, instead of a joint.", "rope", default=None)
-    on: named.ReactingBody | None = field(
-        "Body that the force acts on; default the second one.", "coupler", default=None
-    )
+    joint: named.ReactingJoint | None = optional("The joint; beside a coupling the joint that it acts through.", "A")
+    constraint: named.ReactingConstraint | None = optional("The constraint, instead of a joint.", "rope")
+    on: named.ReactingBody | None = optional("Body that the force acts on; default the second one.", "coupler")
     axes: Literal["ground", "body", "joint"] = field(
         "Axes of the components: global, of the body that the force acts on, or of the joint on its first body.",
         "body",
@@ -282,9 +278,7 @@ class ContactSensor(_Sensor):
     quantity: Literal["normal_force", "friction", "sliding_speed", "penetration"] = field(
         "The quantity; a negative penetration is the gap. Forces of several points or edges are summed.", "normal_force"
     )
-    part: int | None = field(
-        "Number of a point, corner or edge, from 1, of a contact that has several.", 3, default=None, ge=1
-    )
+    part: int | None = optional("Number of a point, corner or edge, from 1, of a contact that has several.", 3, ge=1)
 
 
 class BushingSensor(_Sensor):

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, named, require_one
+from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Expression, Number, Some
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.joints import Bodiless
@@ -48,15 +48,13 @@ class Pid(Spec):
     kp: Number = field("Proportional gain [N m/rad or N/m].", 80, default=ZERO)
     ki: Number = field("Integral gain [N m/(rad s) or N/(m s)].", 5, default=ZERO)
     kd: Number = field("Derivative gain, on the rate of the coordinate [N m s/rad or N s/m].", 2, default=ZERO)
-    target_rate: Expression | None = field(
-        "Rate of the target, for the derivative part [rad/s or m/s]; left out: zero.", "0.2*cos(t)", default=None
+    target_rate: Expression | None = optional(
+        "Rate of the target, for the derivative part [rad/s or m/s]; left out: zero.", "0.2*cos(t)"
     )
-    filter: Number | None = field(
-        "Time constant of a filter of the derivative part [s]; left out: none.", 0.01, default=None
-    )
-    limit: Number | None = field("Largest force or torque, both ways [N m or N]; left out: none.", 40, default=None)
-    anti_windup: Number | None = field(
-        "Gain of back-calculation at the limit: rate at which the integral part gives way [1/s].", 1, default=None
+    filter: Number | None = optional("Time constant of a filter of the derivative part [s]; left out: none.", 0.01)
+    limit: Number | None = optional("Largest force or torque, both ways [N m or N]; left out: none.", 40)
+    anti_windup: Number | None = optional(
+        "Gain of back-calculation at the limit: rate at which the integral part gives way [1/s].", 1
     )
     description: named.Text | None = description()
 
@@ -77,12 +75,10 @@ class DcMotor(Spec):
     coordinate: named.Coordinate = field("The coordinate that it turns, JOINT.coordinate.", "wheel.angle")
     voltage: Expression = field("Voltage at its terminals [V]: a number, expression or law.", "12*ramp(t)", 12)
     resistance: Number = field("Resistance of the winding [ohm].", 0.5)
-    inductance: Number | None = field(
-        "Inductance of the winding [H]; left out: the current follows at once.", 1e-4, default=None
-    )
+    inductance: Number | None = optional("Inductance of the winding [H]; left out: the current follows at once.", 1e-4)
     torque_constant: Number = field("Torque over current, and voltage over speed [N m/A, V s/rad].", 0.05)
     gear: Number = field("Turns of the rotor for one of the coordinate.", 30, default=_ONE)
-    rotor_inertia: Number | None = field("Moment of inertia of the rotor [kg m^2].", 1e-5, default=None)
+    rotor_inertia: Number | None = optional("Moment of inertia of the rotor [kg m^2].", 1e-5)
     initial: Number = field("Current at the start [A].", 2.0, default=ZERO)
     description: named.Text | None = description()
 

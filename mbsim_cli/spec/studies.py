@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import ByKind, Spec, description, field, named, require_one
+from mbsim_cli.spec.base import ByKind, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Pair, Some
 from mbsim_cli.spec.laws import ColumnsFile
 
@@ -55,41 +55,34 @@ class CasesFile(ColumnsFile):
 class Study(Spec):
     """One set of cases, and what is computed and kept of each."""
 
-    grid: dict[named.Varied, Axis] | None = field(
+    grid: dict[named.Varied, Axis] | None = optional(
         "Every combination of values; the last parameter runs fastest.",
         {"k_f": [2e4, 3e4], "c_f": {"from": 1e3, "to": 3e3, "count": 5, "scale": "log"}},
-        default=None,
         min_length=1,
     )
-    zip_: dict[named.Varied, Axis] | None = field(
+    zip_: dict[named.Varied, Axis] | None = optional(
         "Values side by side: the first of all parameters, the second of all, and so on.",
         {"k_f": [2e4, 3e4], "c_f": [1e3, 2e3]},
         alias="zip",
-        default=None,
         min_length=1,
     )
-    list_: Many[dict[named.Varied, Number]] | None = field(
+    list_: Many[dict[named.Varied, Number]] | None = optional(
         "Cases one by one; what a case leaves out keeps the file's value.",
         [{"k_f": 2e4}, {"k_f": 3e4, "c_f": 1e3}],
         alias="list",
-        default=None,
         min_length=1,
     )
-    sobol: Cloud | None = field(
+    sobol: Cloud | None = optional(
         "Points of a scrambled Sobol sequence, of which a larger count has the same first points.",
         {"parameters": ["k_f", "c_f"], "count": 4096, "seed": 7},
-        default=None,
     )
-    latin_hypercube: Cloud | None = field(
+    latin_hypercube: Cloud | None = optional(
         "Points of a Latin hypercube: one in each of as many layers of every parameter.",
         {"parameters": ["k_f", "c_f"], "count": 100},
-        default=None,
     )
-    csv: CasesFile | None = field("Cases of a file.", {"file": "cases.csv"}, default=None)
-    sensitivity: Literal["none", "ddm"] | None = field(
-        "Gradients in each case: none, or ddm, direct differentiation; default as the analysis says.",
-        "ddm",
-        default=None,
+    csv: CasesFile | None = optional("Cases of a file.", {"file": "cases.csv"})
+    sensitivity: Literal["none", "ddm"] | None = optional(
+        "Gradients in each case: none, or ddm, direct differentiation; default as the analysis says.", "ddm"
     )
     keep: Annotated[Literal["objectives", "sensors", "full"] | Many[named.Kept], ByKind()] = field(
         "Results to store for each case: objectives; sensors too, along time; or the names of objectives and sensors; "
@@ -122,9 +115,9 @@ class Study(Spec):
 class Limit(Spec):
     """What an objective is kept within."""
 
-    at_most: Number | None = field("Largest value.", 0.3, default=None)
-    at_least: Number | None = field("Smallest value.", 1, default=None)
-    equals: Number | None = field("The value.", 2, default=None)
+    at_most: Number | None = optional("Largest value.", 0.3)
+    at_least: Number | None = optional("Smallest value.", 1)
+    equals: Number | None = optional("The value.", 2)
 
     @model_validator(mode="after")
     def _some(self) -> "Limit":
@@ -136,15 +129,14 @@ class Limit(Spec):
 class Optimization(Spec):
     """One optimisation of parameters by gradients."""
 
-    minimize: named.Objective | None = field("Objective that is to become least.", "psi1", default=None)
-    maximize: named.Objective | None = field("Objective that is to become largest.", "psi1", default=None)
-    variables: Annotated[Literal["all"] | Many[named.Varied] | dict[named.Varied, Range], ByKind()] | None = field(
+    minimize: named.Objective | None = optional("Objective that is to become least.", "psi1")
+    maximize: named.Objective | None = optional("Objective that is to become largest.", "psi1")
+    variables: Annotated[Literal["all"] | Many[named.Varied] | dict[named.Varied, Range], ByKind()] | None = optional(
         "Parameters that vary within their bounds, or each with its range; all: those that have bounds; "
         "default all, none where fields vary.",
         ["L_s1", "L_s2"],
         {"L_s1": {"from": 2, "to": 3}},
         "all",
-        default=None,
     )
     fields: Many[named.Field] = field("Fields that vary within their bounds, element by element.", ["rho"], default=())
     volume: dict[named.VariedField, Limit] = field(
@@ -218,16 +210,12 @@ class Measurement(Spec):
     """Readings over time of one run of the machine."""
 
     file: named.File = field("CSV or HDF5 file, relative to the model file.", "run1.csv")
-    delimiter: named.Text | None = field(
-        "What stands between the numbers of a CSV file; default a comma.", ";", default=None
-    )
+    delimiter: named.Text | None = optional("What stands between the numbers of a CSV file; default a comma.", ";")
     time: named.Text = field(
         "Column of the times, which the time of the analysis counts from zero.", "t", default="time"
     )
     time_scale: Number = field("Factor on the times, to seconds.", 0.001, default=Number(1.0))
-    between: Pair[Number] | None = field(
-        "First and last time that is used [s]; default all of them.", [0.1, 2], default=None
-    )
+    between: Pair[Number] | None = optional("First and last time that is used [s]; default all of them.", [0.1, 2])
     parameters: dict[named.Varied, Number] = field(
         "Values of parameters in this run, numbers or expressions of others.",
         {"payload": 2.5, "start": "start_lab"},
@@ -261,9 +249,7 @@ class Fit(Spec):
         "soft_l1",
         default="linear",
     )
-    loss_scale: Number | None = field(
-        "Residual over sigma from which on a robust loss counts less; default 1.", 2, default=None
-    )
+    loss_scale: Number | None = optional("Residual over sigma from which on a robust loss counts less; default 1.", 2)
     evaluations: int = field("Evaluations of the model at most.", 100, default=200, ge=1, le=1_000_000)
     tolerance: Number = field(
         "Relative change of the sum of squares and of the parameters that ends the search.",
