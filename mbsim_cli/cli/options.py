@@ -86,7 +86,7 @@ def limit_threads(threads: int | None) -> None:
     """Set the number of threads of the linear algebra; None: that of the environment, else one.
 
     More threads slow operations on small matrices down, and parameter studies run many processes. A stated number also
-    limits compression, which otherwise uses all processors.
+    limits compression and the run that estimates errors, which otherwise use further processors.
     """
     stated = os.environ.get(VARIABLES[0], "") if threads is None else str(threads)
     if stated.isdecimal():
@@ -173,7 +173,10 @@ Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].
 AllNumbers = Annotated[bool, typer.Option("--all-numbers", help="Take gradients by every number of the model file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
 Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]
-Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Threads of the linear algebra, compression and estimates of errors."),
+]
 
 
 def begun() -> float:

@@ -203,16 +203,17 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Bloc
     # diagnostics first, while the block is in the processor's cache
     consumers = (diagnostics.add, *((consumer,) if consumer else ()))
     resolution, reactions, objectives = diagnostics.resolution, diagnostics.reactions, plan.assembled.objectives
-    with timing.phase("solve"):
-        results = evaluate(problem, objectives, consumers, resolution, listener, reactions, "solving")
-    if plan.method == "adjoint":
-        diagnostics.health.gradients_solved(max((result.error for result in results.values()), default=0.0))
     steps: dict[str, Any] = {}
-    if plan.method == "fd":
-        results, steps = _differences(plan, results, timing, listener)
-    with timing.phase("estimate"):
-        order = diagnostics.health.divided_order
-        estimates = FirstRun(plan, results, resolution, order, listener).estimates()
+    with discretisation.second_run(plan, resolution, listener) as second:
+        with timing.phase("solve"):
+            results = evaluate(problem, objectives, consumers, resolution, listener, reactions, "solving")
+        if plan.method == "adjoint":
+            diagnostics.health.gradients_solved(max((result.error for result in results.values()), default=0.0))
+        if plan.method == "fd":
+            results, steps = _differences(plan, results, timing, listener)
+        with timing.phase("estimate"):
+            order = diagnostics.health.divided_order
+            estimates = FirstRun(plan, results, resolution, order, second, listener).estimates()
     return Outcome(plan, diagnostics, estimates.results, timing, steps, estimates)
 
 

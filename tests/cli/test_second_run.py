@@ -1,5 +1,6 @@
 """Errors that one run does not tell: gradients by the adjoint and by fields, bodies that ring; by a second run."""
 
+from threading import active_count, get_ident
 from types import SimpleNamespace
 
 import h5py
@@ -7,8 +8,13 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli.study import evaluation
+from mbsim_cli.study.assembling import Settings, load
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.evaluation import Gradient
+from mbsim_cli.study.listener import SILENT, Interrupted, Listener
+from mbsim_cli.study.plan import Timing, plan_run
+from mbsim_cli.study.run import run
 from mbsim_cli.study.streams import Uncertainty
 from tests.cli.conftest import ROOT
 
@@ -130,6 +136,37 @@ def test_searches_and_programs_that_ask_for_a_gradient_run_once(pendulum, monkey
     monkeypatch.setattr(discretisation.FirstRun, "_by_second_run", None)  # cannot be called
     _, gradient = mbsim.load(pendulum).value_and_gradient(sensitivity="adjoint")
     assert gradient.shape == (2,)
+
+
+def test_a_second_processor_estimates_errors_beside_the_analysis(pendulum, monkeypatch):
+    done = {}
+    for processors in (1, 2):
+        threads = []
+
+        def evaluate(*given, threads=threads, **named):
+            threads.append(get_ident())
+            return evaluation.evaluate(*given, **named)
+
+        monkeypatch.setattr(discretisation, "evaluate", evaluate)
+        monkeypatch.setattr(discretisation, "helpful", lambda most, count=processors: min(most, count))
+        report = mbsim.run(pendulum, sensitivity="ddm").report
+        done[processors] = report["objectives"], report["discretisation"]
+        assert [thread == get_ident() for thread in threads] == [processors == 1]
+    assert done[1] == done[2] and done[1][1]["second_step"]
+
+
+class Impatient(Listener):
+    def poll(self):
+        raise Interrupted
+
+
+def test_an_interrupted_analysis_ends_the_second_run_too(pendulum, monkeypatch):
+    monkeypatch.setattr(discretisation, "helpful", lambda most: most)
+    settings, threads = Settings(method="ddm"), active_count()
+    plan = plan_run(load(pendulum, settings), settings, Timing(), SILENT)
+    with pytest.raises(Interrupted):
+        run(plan._replace(second_run=True), Timing(), Impatient())
+    assert active_count() == threads
 
 
 ALIAS = """\

@@ -1,7 +1,7 @@
 """Discretisation errors of a run: estimates by a second run, reports, a line for people, and warnings."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from decimal import ROUND_DOWN, Context
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,10 +10,12 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, with_digits
 from mbsim_cli.model.problem import Options, Problem
+from mbsim_cli.solve.blocks import PATIENCE
 from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF, NoSteps, Resolution, loses_energy, resolution_of
 from mbsim_cli.study.diagnostics.health import IMPACTS
 from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate
-from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.listener import Interrupted, Listener
+from mbsim_cli.system import helpful
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.packing import ParameterValue
@@ -45,17 +47,70 @@ class Estimates(NamedTuple):
     reason: str | None = None  # why gradients have no estimate
 
 
+class SecondRun(NamedTuple):
+    """The objectives of a run with longer steps, and what observed it."""
+
+    problem: Problem
+    results: dict[str, Gradient]
+    resolution: Resolution | NoSteps
+
+
+@contextmanager
+def second_run(plan: "Plan", resolution: Resolution | NoSteps, listener: Listener) -> Iterator[Callable[[], SecondRun]]:
+    """What gives the second run of a plan, or raises AnalysisError; ``resolution`` observes the first run meanwhile.
+
+    Where it is needed in any case and a second processor is free, it begins at once. That of an adjoint waits: its tape
+    would take memory beside the first one.
+    """
+
+    def solve(listener: Listener, title: str = "") -> SecondRun:
+        parameters, coarse = plan.assembled.parameters, with_longer_steps(plan.assembled.problem)
+        watched = resolution_of(coarse, values_of(parameters), getattr(resolution, "times", None))
+        found = evaluate(coarse, plan.assembled.objectives, (), watched, listener, title=title)
+        return SecondRun(coarse, found, watched)
+
+    if not _is_needed(plan) or plan.method == "adjoint" or helpful(2) < 2:
+        yield lambda: solve(listener, "estimating errors")
+        return
+    from concurrent.futures import ThreadPoolExecutor, wait
+
+    beside = _Beside()
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(solve, beside)
+
+        def ended() -> SecondRun:
+            while not wait([running], PATIENCE).done:
+                listener.poll()
+            return running.result()
+
+        try:
+            yield ended
+        finally:
+            beside.is_over = True
+
+
+class _Beside(Listener):
+    """Ends a second run at its next block, once the first one is over."""
+
+    is_over = False
+
+    def poll(self) -> None:
+        if self.is_over:
+            raise Interrupted
+
+
 class FirstRun(NamedTuple):
     """A run that is solved, whose errors are to be estimated.
 
     ``resolution`` has read all its blocks. ``divided_order`` is the order of errors of derivatives if steps are divided
-    where forces begin, else 0; a third run then shows errors, too.
+    where forces begin, else 0; a third run then shows errors, too. ``second`` gives the second run.
     """
 
     plan: "Plan"
     results: dict[str, Gradient]
     resolution: Resolution | NoSteps
     divided_order: float
+    second: Callable[[], SecondRun]
     listener: Listener
 
     def estimates(self) -> Estimates:
@@ -84,10 +139,7 @@ class FirstRun(NamedTuple):
 
     def _by_second_run(self) -> Estimates:
         """Estimate errors by the difference of two runs; raises AnalysisError if the second run fails."""
-        assembled, fine = self.plan.assembled, self.plan.assembled.problem
-        coarse = with_longer_steps(fine)
-        watched = resolution_of(coarse, values_of(assembled.parameters), getattr(self.resolution, "times", None))
-        others = self._again(coarse, watched)
+        fine, (coarse, others, watched) = self.plan.assembled.problem, self.second()
         ratio = _error_ratio(fine, coarse, self.resolution.worst[0], watched.worst[0])
         share, order = 1.0 / (ratio - 1.0), self.divided_order or 2.0
         of_derivatives = 1.0 / (min(ratio, (coarse.options.step / fine.options.step) ** order) - 1.0)
@@ -98,7 +150,7 @@ class FirstRun(NamedTuple):
         }
         if self.divided_order and found:
             found = self._by_third_run(found, others)
-        fields = assembled.fields
+        fields = self.plan.assembled.fields
         differences = differences_by_fields(by_fields(fields, self.results), by_fields(fields, others))
         off = {name: {given: of_derivatives * d for given, d in of.items()} for name, of in differences.items()}
         return Estimates(found, off, coarse.options.step)
@@ -112,7 +164,8 @@ class FirstRun(NamedTuple):
         longest = with_longer_steps(fine, 3)
         thirds: dict[str, Gradient] = {}
         with suppress(AnalysisError):
-            thirds = self._again(longest)
+            objectives = self.plan.assembled.objectives
+            thirds = evaluate(longest, objectives, (), None, self.listener, title="estimating errors")
         longer = longest.options.step / fine.options.step
         for name, third in thirds.items():
             errors = found[name].uncertainty.errors
@@ -126,14 +179,15 @@ class FirstRun(NamedTuple):
             found[name] = _without_unresolved(result, self.plan, fine.options.step) if impacts else result
         return found
 
-    def _again(self, problem: Problem, watched: Resolution | NoSteps | None = None) -> dict[str, Gradient]:
-        """Results of a further run with longer steps, which ``watched`` observes."""
-        objectives = self.plan.assembled.objectives
-        return evaluate(problem, objectives, (), watched, self.listener, title="estimating errors")
-
 
 _STEPS_BY_MOTION = "steps are chosen by the motion; error_control: sensitivities keeps them within the tolerance, too"
 _ONE_STEP_ONLY = "differences between runs of one step do not show the error of that step"
+
+
+def _is_needed(plan: "Plan") -> bool:
+    """Whether a second run estimates errors, however the first one ends."""
+    known = plan.step_choice or plan.assembled.problem.options.at_once
+    return bool(plan.assembled.objectives) and not known and not _reason_against_second_run(plan)
 
 
 def _reason_against_second_run(plan: "Plan") -> str:
