@@ -218,6 +218,21 @@ analysis:
 
 
 @pytest.mark.interpreted
+def test_every_number_moves_what_expressions_read():
+    """Numbers that an expression does not read move its sensors: derivatives are slopes of whole analyses."""
+    text = QUARTER.replace("m_u*comfort", "35*comfort").replace("mass: m_u", "mass: 35")
+    found = mbsim.loads(text, all_numbers=True).run().objectives["load"]
+    names = ("forces.tyre.stiffness", "bodies.wheel.mass")
+    for name, old in zip(names, ("stiffness: 180e3", "mass: 35"), strict=True):
+        low, high = (
+            mbsim.loads(text.replace(old, f"{old}*(1 + {sign}1e-5)")).run(sensitivity="none").objectives["load"].value
+            for sign in "-+"
+        )
+        size = float(old.split()[1])
+        assert found.by(name) == pytest.approx((high - low) / (2e-5 * size), rel=1e-7)
+
+
+@pytest.mark.interpreted
 def test_a_force_that_a_law_multiplies_is_an_input_in_newtons():
     """A mass on a spring, pushed by 2 N times a law: the input is added to the product of both."""
     k, w, phase = 300.0, 2 * np.pi * 1.5, 0.4

@@ -307,7 +307,8 @@ def with_expressed(
     shown, C, D = list(found.outputs), list(found.C), list(found.D)
     for objective in expressed:
         sensors = {name: found.outputs[None, objective.sensors[name]] for name in objective.integrand.sensors}
-        values = None if stepped is None else objective.integrand.moved(stepped, 1j * STEP)
+        read = stepped is not None and stepped in objective.integrand.parameters  # else it moves sensors alone
+        values = objective.integrand.moved(stepped, 1j * STEP) if read else None
         linear = objective.integrand.linearised(sensors, np.array([time]), values)
         row = np.zeros(len(found.outputs), found.C.dtype)
         for name, partial in linear.by_sensor.items():
