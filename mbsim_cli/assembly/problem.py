@@ -390,22 +390,22 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         from mbsim_cli.assembly.objectives import responding
 
         problem = responding(system, packing.numbers, problem, packed.sensors.rows)
-    by_all = problem.theta_rho
     if problem.options.analysis == "forward_dynamics":
         if problem.options.integrated:
             check_driving_laws(problem, system.issue)
         else:
             check_jumping_forces(problem, packing.model_file.calls, system.issue)
         if has_breakpoints(problem):  # by all parameters: runs with and without gradients take the same steps
+            by_all = problem.theta_rho
             if (every := list(packing.model_file.parameters)) != list(wanted):
                 laws = problem.model.laws
                 by_all = system.theta.jacobian(every, {*laws.theta.tolist(), *laws.window.tolist()})
             stops = () if problem.options.integrated else event_times_of(problem, by_all)
             problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
     if problem.summed:
-        problem = replace(problem, splits=splits_of(problem, by_all))
+        problem = replace(problem, splits=splits_of(problem, of_sums=True))
     if any(objective.reads_single_times for objective in packing.model_file.objectives.values()):
-        problem = replace(problem, value_splits=splits_of(problem))
+        problem = replace(problem, value_splits=splits_of(problem, of_sums=False))
     system.stop()
     return problem
 

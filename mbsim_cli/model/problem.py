@@ -247,8 +247,8 @@ class Block(NamedTuple):
     rest: np.ndarray  # (B,) solve.equilibrium.Equilibrium that a motion starts from, else None
     lost: np.ndarray  # (B,) why forces of constraints were not found and sensors of them are NaN, else None
     linear: np.ndarray  # (B,) solve.linear's Found or Responses if small motions are about this point, else None
-    inside: Any = None  # Block of time points inside steps, nodes of the quadrature of integrals;
-    # None if the stored time points are the nodes
+    inside: Any = ()  # Blocks of time points inside steps, nodes of the quadrature of integrals: one of each run that
+    # gives derivatives; none if the stored time points are the nodes
     length: Any = None  # (B,) weights of such nodes in an integral, s
 
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.stepping import MEETS
-from mbsim_cli.model.problem import Block, Problem, instants_of
-from mbsim_cli.solve.blocks import SHARES
+from mbsim_cli.model.problem import Block, Options, Problem, instants_of
 from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_laws, grouped, laws_that_move, movable
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 BESIDE = 1e-11  # shift of a breakpoint to either side, over the step
 ROUNDED = 1e3 * np.finfo(float).eps  # of the duration: the least that it may be
 ALIKE = 1e-9  # relative difference of rates of breakpoints that counts as zero
-TOGETHER = 1e-2  # of their mean distance: between time points inside steps of two sides that count as one
 JUMPS = 1e-6  # of the largest that a sensor shows: a difference between both sides that counts as a jump
 
 Run = Callable[[Problem, np.ndarray | None], Iterator[Block]]
@@ -79,10 +77,10 @@ class Coincidence(NamedTuple):
         return np.full(len(self.breakpoints), 0.0 if self.row is None else 1.0)
 
 
-def has_sides(problem: Problem, by_all: np.ndarray) -> bool:
-    """Whether derivatives by any parameter of the file are one-sided; ``by_all`` (len(theta), q) are those of theta."""
-    coincidences = _coincidences(problem, problem.theta, by_all)
-    return any(each.direction(k) is not None for each in coincidences for k in range(by_all.shape[1]))
+def shift_of(options: Options) -> float:
+    """Largest shift of a breakpoint to either side, s."""
+    least = 10.0 * MEETS if options.integrated else ROUNDED  # steps of Runge-Kutta methods resolve no shorter times
+    return max(BESIDE * options.step, least * options.end)
 
 
 def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
@@ -106,9 +104,7 @@ def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
                 break
         else:
             found.append((Sides([int(column)], {}, {}), shared))
-    beside = max(BESIDE * problem.options.step, ROUNDED * problem.options.end)
-    if problem.options.integrated:  # their steps do not resolve shorter times
-        beside = max(beside, 10.0 * MEETS * problem.options.end)
+    beside = shift_of(problem.options)
     for sides, shared in found:
         for coincidence, way in zip(coincidences, shared, strict=True):
             if way.any():
@@ -174,14 +170,15 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
     runs = [run(alone, None if theta is None else theta.real)]
     runs += [run(problem, side) for each in sides for side in each.of(own)]
     pending: list[Any] = [None] * len(runs)
-    magnitudes, inside = Magnitudes(), InsideSteps(sides, joins=bool(problem.splits))
+    magnitudes, inside = Magnitudes(), InsideSteps(sides)
     while True:
         for k, blocks in enumerate(runs):
             while pending[k] is None or not len(pending[k].time):
                 pending[k] = next(blocks, None)
                 if pending[k] is None:
                     return
-                inside.add(k - 1, pending[k])
+                if k > 0:
+                    inside.add(k - 1, pending[k])
         rows = min(len(block.time) for block in pending)
         motion, *beside = (instants_of(block, slice(0, rows)) for block in pending)
         mean = _mean(motion, beside, sides, magnitudes, problem.options.step)
@@ -190,57 +187,34 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
 
 
 class InsideSteps:
-    """Time points inside the steps of all sides, by which integrals are summed; all pairs have equal weights.
+    """Time points inside the steps of both runs of all sides, by which integrals are summed, with equal weights.
 
     Steps do not cross the breakpoints of a side, so each side has the derivatives for its own order of breakpoints.
     Derivatives by the parameters of a pair come from this pair alone.
     """
 
-    def __init__(self, sides: Sequence[Sides], *, joins: bool) -> None:
-        self._sides, self._joins, self._found = sides, joins, dict[int, list[Block]]()
+    def __init__(self, sides: Sequence[Sides]) -> None:
+        self._sides, self._found = sides, [list[Block]() for _ in range(2 * len(sides))]
 
     def add(self, run: int, block: Block) -> None:
-        """Include those of a side; ``run`` is its number, -1 for the motion itself."""
-        inside, pairs = block.inside, len(self._sides)
-        if run < 0 or inside is None:
-            return
-        d_sensors = inside.d_sensors.copy()
-        for k, each in enumerate(self._sides if d_sensors.shape[2] else ()):
-            d_sensors[..., each.columns] *= pairs if k == run // 2 else 0.0
-        found = inside._replace(d_sensors=d_sensors, length=inside.length / (2 * pairs))
-        self._found.setdefault(run, []).append(found)
+        """Include those of a side; ``run`` is its number."""
+        pairs = len(self._sides)
+        for inside in block.inside:
+            d_sensors = inside.d_sensors.copy()
+            for k, each in enumerate(self._sides if d_sensors.shape[2] else ()):
+                d_sensors[..., each.columns] *= pairs if k == run // 2 else 0.0
+            self._found[run].append(inside._replace(d_sensors=d_sensors, length=inside.length / (2 * pairs)))
 
-    def taken(self) -> Block | None:
-        """The time points since the last call, or None.
-
-        Where signals jump, sides that make the same steps have one time point for all: in order of time, so that
-        signals can be extrapolated from them. Else those of one side follow those of another.
-        """
-        found, self._found = self._found, {}
-        if not found:
-            return None
-        first = next(iter(found.values()))[0]
-        names = [name for name in Block._fields if isinstance(getattr(first, name), np.ndarray)]
-        runs = [{name: np.concatenate([getattr(b, name) for b in each]) for name in names} for each in found.values()]
-        whole = [{name: run[name][self._is_long(run["length"])] for name in names} for run in runs]
-        if not (self._joins and _are_together([run["time"] for run in whole])):
-            return first._replace(**{name: np.concatenate([run[name] for run in runs]) for name in names})
-        numbers = [name for name in names if np.issubdtype(whole[0][name].dtype, np.inexact)]
-        means = {name: np.mean([run[name] for run in whole], axis=0) for name in numbers}
-        return first._replace(**whole[0] | means | {"length": means["length"] * len(runs)})
-
-    def _is_long(self, length: np.ndarray) -> np.ndarray:
-        """Mask (k,) of time points but for those of steps between breakpoints that only some sides move apart."""
-        largest = max(abs(shift) for each in self._sides for shift in each.shifts.values())
-        steps = 2 * len(self._sides) * np.abs(length.reshape(-1, SHARES.size).sum(axis=1))
-        return np.repeat(steps > 4.0 * largest, SHARES.size)  # such breakpoints are two shifts apart at most
+    def taken(self) -> tuple[Block, ...]:
+        """The time points since the last call, of each run."""
+        found, self._found = self._found, [[instants_of(each, slice(0, 0)) for each in run[:1]] for run in self._found]
+        return tuple(_joined(run) for run in found if run)
 
 
-def _are_together(times: list[np.ndarray]) -> bool:
-    """Whether the time points (k,) of several runs are the same but for a small part of their distances."""
-    first = times[0]
-    near = TOGETHER * np.ptp(first) / len(first) if len(first) else 0.0
-    return all(time.shape == first.shape and np.allclose(time, first, rtol=0.0, atol=near) for time in times)
+def _joined(blocks: Sequence[Block]) -> Block:
+    """The time points of several blocks."""
+    arrays = {name for name, rows in blocks[0]._asdict().items() if isinstance(rows, np.ndarray)}
+    return blocks[0]._replace(**{name: np.concatenate([getattr(block, name) for block in blocks]) for name in arrays})
 
 
 def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], magnitudes: "Magnitudes", step: float) -> Block:

@@ -65,9 +65,9 @@ class Adjoint:
 
     def at_fixed_motion(self, block: Block) -> Block:
         """The block with zeros as derivatives of its sensors (B, width, number of explicit parameters)."""
-        inside = getattr(block, "inside", None)
         fixed = block._replace(d_sensors=np.broadcast_to(0.0, (*block.sensors.shape, len(self._explicit))))
-        return fixed if inside is None else fixed._replace(inside=self.at_fixed_motion(inside))
+        inside = tuple(map(self.at_fixed_motion, getattr(block, "inside", ())))
+        return fixed._replace(inside=inside) if inside else fixed
 
     def gradients(
         self, accumulators: Mapping[str, Any], between: Callable[[], None], grazing: Grazing | None = None

@@ -209,7 +209,7 @@ def _continuation(points: bytes, end: complex, is_complex: bool) -> Continuation
 #
 # The interval with the jump is left to the polynomials through the time points on both sides, so that an integral moves
 # with the time of the jump. Steps of adaptive integrators end there: then derivatives by this time are left to them,
-# through time points inside steps; through the stored ones where several runs give derivatives and make other steps.
+# through time points inside steps.
 
 INSIDE = 2 * SHARES.size  # time points inside steps on each side
 
@@ -259,19 +259,15 @@ class Beside:
         self.jump = jump
         self._most = most
         self._time, self._rows = np.zeros(0), np.zeros((1 + p, 0))
-        self._in_order = True
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are half as many time points at least, in order."""
-        return self._in_order and all(
-            2 * (s.stop - s.start) >= self._most for s in beside(self.jump, self._time, self._most)
-        )
+        """Whether there are half as many time points at least."""
+        return all(2 * (s.stop - s.start) >= self._most for s in beside(self.jump, self._time, self._most))
 
     def add(self, time: np.ndarray, rows: np.ndarray) -> None:
         """Add the next time points (B,), and rows (1 + p, B)."""
-        self._in_order = self._in_order and bool((np.diff(time) > 0.0).all())
-        if self._in_order and time[-1] >= self.jump.before[0] and time[0] <= self.jump.behind[1]:
+        if time[-1] >= self.jump.before[0] and time[0] <= self.jump.behind[1]:
             time, rows = np.append(self._time, time), np.concatenate([self._rows, rows], axis=1)
             sides = beside(self.jump, time, self._most)
             self._time = np.concatenate([time[side] for side in sides])

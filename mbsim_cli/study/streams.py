@@ -152,9 +152,8 @@ def integrand_of(objective: Objective, block: Block) -> Signal:
 
 def with_expressed(expressed: Sequence[Objective], block: Block) -> Any:
     """The block with the numbers of sensors that are expressions of others, behind these."""
-    inside = getattr(block, "inside", None)
-    if inside is not None:
-        block = block._replace(inside=with_expressed(expressed, inside))
+    if inside := getattr(block, "inside", ()):
+        block = block._replace(inside=tuple(with_expressed(expressed, each) for each in inside))
     signals = [integrand_of(objective, block).rows for objective in expressed]
     rows = np.stack(signals, axis=1)  # (1 + p, k, B)
     unknown = np.zeros((rows.shape[2], rows.shape[1]), bool)
@@ -221,19 +220,22 @@ class Stream:
         self._scale = Scale(objective)
         self._inside = False  # whether a run has time points inside steps
         self._stored = [Beside(jump, p, self.per_side) for jump in objective.jumps]
-        self._within = [Beside(jump, p, INSIDE) for jump in objective.jumps]  # of time points inside steps
+        self._within = list[list[Beside]]()  # of time points inside steps, of each run
         if self.sums:
             self.course.jumps = objective.jumps
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Add a block of time points, which may be empty; ``shift`` (1 + p, B) as of ``Course.points``."""
-        inside = getattr(block, "inside", None)
-        if self.sums and inside is not None and len(inside.time):
-            signal = integrand_of(self.objective, inside)
-            self._scale.add(inside, signal)
-            self.take_inside(inside.length, signal.rows)
-            for each in self._within:
-                each.add(inside.time, signal.rows)
+        inside = getattr(block, "inside", ())
+        for run, points in enumerate(inside if self.sums else ()):
+            if run == len(self._within):
+                self._within.append([Beside(jump, self.p, INSIDE) for jump in self.objective.jumps])
+            if len(points.time):
+                signal = integrand_of(self.objective, points)
+                self._scale.add(points, signal)
+                self.take_inside(points.length, signal.rows)
+                for each in self._within[run]:
+                    each.add(points.time, signal.rows)
         if not len(block.time):
             return
         points = self.course.points(block.time, shift)
@@ -245,7 +247,7 @@ class Stream:
         rows = rows[:, rows.shape[1] - len(points.time) :]
         self._scale.add(block, signal)
         self._spread.add(rows, self._scale.value)
-        self._inside = inside is not None
+        self._inside = bool(inside)
         if not (self.sums and self._inside):
             self.take(points, rows)
 
@@ -317,14 +319,15 @@ class Stream:
         """What jumps add to integrals (q,) of ``summand``, and to derivatives (p,) of the first by their times.
 
         ``summand`` gives what is integrated (q, k) from rows (1 + p, k) of the signal. Both sides of a jump are
-        extrapolated from so many time points ``fewer``: from those inside steps where there are enough.
+        extrapolated from so many time points ``fewer``: from those inside steps where there are enough, of each run.
         """
         found, by_times = np.zeros(len(summand(self._tail))), np.zeros(self.p)
-        for within, stored in zip(self._within, self._stored, strict=True):
-            each = within if within.is_enough else stored
-            for side in each.sides(fewer):
-                found = found + weighed(self.weights_beside(side), summand(side.rows))
-                by_times = by_times + self._through(each.jump.time_rho, self.by_jump(side))
+        for k, stored in enumerate(self._stored):
+            within = [run[k] for run in self._within]
+            runs = within if within and all(each.is_enough for each in within) else [stored]
+            for side in (side for each in runs for side in each.sides(fewer)):
+                found = found + weighed(self.weights_beside(side), summand(side.rows)) / len(runs)
+                by_times = by_times + self._through(stored.jump.time_rho, self.by_jump(side)) / len(runs)
         return found, by_times
 
     def weights_beside(self, side: Side) -> np.ndarray:

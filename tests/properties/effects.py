@@ -246,7 +246,7 @@ def record(width: int, p: int) -> Block:
     sensors, d_sensors = random.uniform(0.1, 1, (INSTANTS, width)), random.uniform(0.1, 1, (INSTANTS, width, p))
     given = {"time": np.linspace(0, 0.2, INSTANTS), "sensors": sensors, "d_sensors": d_sensors}
     nothing = dict.fromkeys(("rest", "lost"), np.full(INSTANTS, None))
-    nothing |= {"inside": None, "length": None}
+    nothing |= {"inside": (), "length": None}
     return Block(**empty | given | nothing | {"undetermined": np.zeros(sensors.shape, bool)})
 
 

@@ -362,11 +362,25 @@ def test_integrals_follow_pieces_of_one_law_beside_another_within_an_output_inte
 def test_integrals_over_what_jumps_between_two_time_points_are_warned_of():
     extra = {"objectives": {"e": {"integral": "acc**2"}}}
     by = {"sensitivity": {"method": "ddm", "parameters": "all"}, "parameters": {"a": A, "b": A + 3e-3}}
+    by["integrator"] = "rk4"
     assembled = build(model(BLEND, drives=True, extra=extra, sensors=ACCELERATES, **by), Settings(), None)
     for t, name in ((A, "a"), (A + 3e-3, "b")):
         assert any(f"signals jump at {t:g} s, a time that depends on {name}," in w for w in assembled.warnings)
     slider = {"acc": ACCELERATES["acc"] | {"coordinate": "slope.displacement"}}
     assert not build(model(WINDOW, drives=False, extra=extra, sensors=slider, **by), Settings(), None).warnings
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(("integrator", "method"), [("dop853", "ddm"), ("esdirk", "ddm"), ("dop853", "adjoint")])
+def test_integrals_over_what_jumps_on_an_output_time_just_behind_another_jump(integrator, method):
+    """No two time points lie between the jumps; the second one is on an output time and has two runs beside."""
+    by = {"sensitivity": {"method": method, "parameters": ["a", "b"]}, "parameters": {"a": A, "b": A + 3e-3}}
+    by |= {"integrator": integrator, "extra": {"objectives": {"e": {"integral": "acc**2"}}}, "sensors": ACCELERATES}
+    assembled = build(model(BLEND, drives=True, duration=0.04, **by), Settings(), None)
+    found = evaluate(assembled.problem, assembled.objectives)["e"]
+    assert found.value == pytest.approx(3e-3 * HEIGHT**2, rel=1e-9)
+    np.testing.assert_allclose(found.gradient, [-(HEIGHT**2), HEIGHT**2], rtol=1e-8)
+    assert not assembled.warnings
 
 
 @pytest.mark.interpreted

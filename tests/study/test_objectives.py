@@ -47,7 +47,7 @@ def blocks(rho, sizes, p=2):
     time = np.linspace(0.0, 2.0, 41)
     columns = [signals(time, np.array(rho) + 1e-30j * np.eye(2)[k]).imag / 1e-30 for k in range(2)]
     sensors, derivatives = signals(time, np.array(rho)), np.stack(columns, axis=2)[:, :, :p]
-    empty = dict.fromkeys(Block._fields)
+    empty = dict.fromkeys(Block._fields, ())
     start = 0
     for size in sizes:
         rows = slice(start, start + size)
@@ -133,7 +133,7 @@ def test_the_largest_value_of_a_parabola_is_exact_wherever_time_points_lie(tmp_p
         slopes = np.stack([2.0 * (time - center), np.ones(21)], axis=1)[:, None]
         values = {"time": time, "sensors": 3.0 - (time[:, None] - center) ** 2, "d_sensors": slopes}
         adding = accumulator(objective, 2)
-        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, 21)))
+        adding.add(Block(**dict.fromkeys(Block._fields, ()) | values), np.zeros((1, 21)))
         assert adding.value == pytest.approx(3.0, rel=1e-14)
         np.testing.assert_allclose(adding.gradient, [0.0, 1.0], atol=1e-13)
         beside = abs(1.0 - center) > 0.95  # there it is compared with the time point at the start or at the end
@@ -148,7 +148,7 @@ def test_largest_values_are_sought_until_the_end_between_two_time_points(tmp_pat
     slopes = np.stack([2.0 * (time - center), np.ones(21)], axis=1)[:, None]
     values = {"time": time, "sensors": 3.0 - (time[:, None] - center) ** 2, "d_sensors": slopes}
     adding = accumulator(replace(objective, end=end, end_rho=[0.0, 1.0]), 2)
-    adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, 21)))
+    adding.add(Block(**dict.fromkeys(Block._fields, ()) | values), np.zeros((1, 21)))
     short = max(0.0, center - end)
     assert adding.value == pytest.approx(3.0 - short**2, rel=1e-13)
     np.testing.assert_allclose(adding.gradient, [-2.0 * short, 1.0 + 2.0 * short], atol=1e-12)
@@ -164,7 +164,7 @@ def test_a_signal_that_stays_at_its_largest_value_has_that(tmp_path, sizes, firs
     values["d_sensors"] = np.stack([time, time**2], axis=1)[:, None]
     adding = accumulator(objective, 2)
     for rows in np.split(np.arange(41), np.cumsum(sizes)[:-1]):
-        adding.add(Block(**dict.fromkeys(Block._fields) | {name: value[rows] for name, value in values.items()}))
+        adding.add(Block(**dict.fromkeys(Block._fields, ()) | {name: value[rows] for name, value in values.items()}))
     at = time[np.argmax(values["sensors"])]
     assert adding.value == pytest.approx(1.0, rel=1e-14) and at == pytest.approx(first + 0.02 * (first > 0.0))
     np.testing.assert_allclose(adding.gradient, [at, at**2], atol=1e-13)
@@ -184,7 +184,7 @@ def uncertainties(objectives, step, shift=None):
     estimated, values = [], []
     for h in (step, 1e-4):
         time = np.linspace(0.0, 2.0, round(2.0 / h) + 1)
-        empty = dict.fromkeys(Block._fields)
+        empty = dict.fromkeys(Block._fields, ())
         columns = [signals(time, np.array([0.7, 1.4]) + 1e-30j * np.eye(2)[k]).imag / 1e-30 for k in range(2)]
         sensors, derivatives = signals(time, np.array([0.7, 1.4])), np.stack(columns, axis=2)
         accumulators = [accumulator(objective, 2) for objective in objectives]
@@ -232,7 +232,7 @@ def spike(tmp_path, count, off, sizes=(None,), sharpness=", sharpness: 1000"):
     for size in sizes:
         rows = slice(start, None if size is None else start + size)
         values = {"time": time[rows], "sensors": value[rows, None], "d_sensors": slopes[rows, None]}
-        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, len(time[rows]))))
+        adding.add(Block(**dict.fromkeys(Block._fields, ()) | values), np.zeros((1, len(time[rows]))))
         start += size or 0
     return adding
 
@@ -260,7 +260,7 @@ def test_what_is_largest_at_an_end_has_no_peak_beside_it(tmp_path):
         adding, time = accumulator(objective, 2), np.linspace(0.0, 2.0, 11)
         slopes = np.ones((11, 1, 2)) * time[:, None, None]
         values = {"time": time, "sensors": sign * time[:, None], "d_sensors": slopes}
-        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, 11)))
+        adding.add(Block(**dict.fromkeys(Block._fields, ()) | values), np.zeros((1, 11)))
         assert adding.uncertainty.errors[0] < 1e-3 and np.all(adding.uncertainty.errors[1:] < 1e-12)
 
 
@@ -295,7 +295,7 @@ def test_what_is_continued_to_an_end_between_instants_is_not_exact(assembled):
         adding, time = accumulator(end, 2), np.arange(0.0, 2.0 + 1e-9, h)
         sensors = signals(time, np.array([0.7, 1.4]))
         values = {"time": time, "sensors": sensors, "d_sensors": np.zeros((*sensors.shape, 2))}
-        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, len(time))))
+        adding.add(Block(**dict.fromkeys(Block._fields, ()) | values), np.zeros((1, len(time))))
         r, q = signals(np.array([2.01]), [0.7, 1.4])[0, [1, 3]]
         true = abs(adding.value - (r * q + 0.7))
         assert 1e-9 < true < adding.uncertainty.errors[0] < 1e2 * true

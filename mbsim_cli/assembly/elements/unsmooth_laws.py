@@ -28,7 +28,7 @@ from mbsim_cli.solve.breakpoints import (
     laws_of_time,
     laws_that_move,
 )
-from mbsim_cli.solve.sides import has_sides
+from mbsim_cli.solve.sides import shift_of
 from mbsim_cli.spec.model_file import ModelFile
 
 JUMP = 1e-6  # of a rate, over the rate, that counts as one
@@ -40,6 +40,7 @@ SMOOTHER = (
     "begin and end such a law with a rate of zero, as smooth_step does, or let it continue by `extrapolate: linear`"
 )
 CLOSE = 1e-6  # of an output interval: shortest time between changes over which time points inside steps are read
+LONG = 1e3  # shifts of a breakpoint: the same, so that time points lie farther inside steps than shifts
 SAMPLES = 101  # times at which the largest rate of a law is searched
 
 
@@ -111,12 +112,12 @@ def _jumping_forces(problem: Problem) -> Iterator[tuple[int, list[Breakpoint], f
                 yield law, group, before, behind
 
 
-def splits_of(problem: Problem, by_all: np.ndarray | None = None) -> tuple[Split, ...]:
+def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     """Times at which integrals are split: accelerations jump, and time points lie on each side until other changes.
 
     Two of them on each side, but for adaptive steps, which end at changes and have time points inside. Where the rate
-    of a driving law jumps, integrals have its impulse, which steps spread. ``by_all`` (len(theta), q) are derivatives
-    by all parameters of the file; without them, all jumps are found but those of comparisons that sums alone read.
+    of a driving law jumps, integrals have its impulse, which steps spread. If not ``of_sums``, all jumps are found but
+    those of comparisons that sums alone read.
     """
     options, unmoved = problem.options, np.full(len(problem.theta), False)
     if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
@@ -124,29 +125,28 @@ def splits_of(problem: Problem, by_all: np.ndarray | None = None) -> tuple[Split
     driving = _driving(problem)
     edges = list(driving_edges(problem, driving))
     impulses = {point for edge in edges if edge.rate_jumps for point in edge.points}
-    of_forces = (laws_that_move(problem) if by_all is None else laws_of_forces(problem.model)).tolist()
+    of_forces = (laws_of_forces(problem.model) if of_sums else laws_that_move(problem)).tolist()
     jumps_of_forces = (group for law, group, *_ in _jumping_forces(problem) if law in of_forces)
     jumping = acceleration_jumps(edges).keys() | {point for group in jumps_of_forces for point in group}
     of_all = [*driving.tolist(), *of_forces]
     points = [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
-    groups, near = groups_in_run(points, options.end), WHOLE * options.step
-    stepped = bool(groups) and options.analysis == "forward_dynamics" and options.adaptive
-    inside = stepped and by_all is not None and not has_sides(problem, by_all)
+    groups, near = groups_in_run(points, options.end), max(WHOLE * options.step, 5.0 * shift_of(options))
     times = [-inf, *(group[0].time for group in groups), inf]
     found = []
     for k, group in enumerate(groups):
         jumps = [point for point in group if point in jumping]
         spans = (times[k] + near, times[k + 1] - near), (times[k + 1] + near, times[k + 2] - near)
-        enough = by_all is None or all(_is_enough(span, options, inside) for span in spans)
+        enough = not of_sums or all(_is_enough(span, options) for span in spans)
         if jumps and enough and impulses.isdisjoint(group):
             found.append(Split(jumps[0].numbers, *spans))
     return tuple(found)
 
 
-def _is_enough(span: tuple[float, float], options: Options, inside: bool) -> bool:
-    """Whether two time points lie in a span of time, or those ``inside`` of a step."""
-    if inside:
-        return min(span[1], options.end) - max(span[0], 0.0) > CLOSE * options.step
+def _is_enough(span: tuple[float, float], options: Options) -> bool:
+    """Whether two time points lie in a span of time, or those inside a step that an integrator chooses."""
+    if options.analysis == "forward_dynamics" and options.adaptive:
+        least = max(CLOSE * options.step, LONG * shift_of(options))
+        return min(span[1], options.end) - max(span[0], 0.0) > least
     low, high = max(span[0], 0.0) / options.step, min(span[1] / options.step, options.end / options.step + WHOLE)
     return floor(high) > ceil(low)
 

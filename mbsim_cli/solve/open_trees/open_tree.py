@@ -341,7 +341,7 @@ class OpenTreeSimulation:
         parts, self.inside = self.inside or [self.nothing_inside], []
         length, rows, d_rows = _joined([(part.length, part.rows, part.d_rows) for part in parts])
         inside = self._block(rows, d_rows, np.zeros((length.size, len(WORK)), np.int64), observed=True)
-        return block._replace(inside=inside._replace(length=length))
+        return block._replace(inside=(inside._replace(length=length),))
 
     def _stretch(self, record: Record) -> Stretch:
         """The rows, and the steps and time points inside steps since the rows before, for the tape."""
