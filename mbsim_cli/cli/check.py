@@ -72,7 +72,7 @@ def _all(
     models: list[Path], settings: "Settings", seed: int, listener: "WarningRecorder"
 ) -> "tuple[list[Comparison], int]":
     """Rows of all files, and the exit code: of the first file that could not be analysed, else 0 or 1 by the checks."""
-    from mbsim_cli.study.verification.comparison import failed
+    from mbsim_cli.study.verification.comparison import Comparison
     from mbsim_cli.study.verification.verify import verify
 
     rows: list[Comparison] = []
@@ -85,7 +85,10 @@ def _all(
                 if len(models) == 1 and isinstance(error, UsageError | InputOutputError):
                     raise
                 code = code or error.exit_code
-                found = [failed(str(path), one_line(error))]
+                row = Comparison(
+                    model=str(path), name="analysis", kind="failure", passed=False, message=one_line(error)
+                )
+                found = [row]
             if not found:
                 listener.warn(f"{path} states no checks, and has no objectives to differentiate")
             rows += found

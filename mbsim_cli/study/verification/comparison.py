@@ -47,7 +47,12 @@ def derivative(function: Callable[[float], np.ndarray], scale: float, enough: fl
     step = FIRST * scale
     for level in range(LEVELS):
         step = FIRST * scale / SHRINK**level
-        rows.append(_extrapolate((function(step) - function(-step)) / (2 * step), rows[-1] if rows else []))
+        # the next row of the tableau: the error of central differences is a series in the square of the step
+        row, factor = [(function(step) - function(-step)) / (2 * step)], 1.0
+        for older in rows[-1] if rows else ():
+            factor *= SHRINK**2
+            row.append((factor * row[-1] - older) / (factor - 1))
+        rows.append(row)
         if level == 0:
             best, error = rows[0][0], np.full_like(rows[0][0], np.inf)
             continue
@@ -59,15 +64,6 @@ def derivative(function: Callable[[float], np.ndarray], scale: float, enough: fl
         if np.all(error <= enough * abs(best)):
             break
     return Difference(best, error, step)
-
-
-def _extrapolate(value: np.ndarray, before: list[np.ndarray]) -> list[np.ndarray]:
-    """Next row of the tableau: the error of central differences is a series in the square of the step."""
-    row, factor = [value], 1.0
-    for older in before:
-        factor *= SHRINK**2
-        row.append((factor * row[-1] - older) / (factor - 1))
-    return row
 
 
 def scale_of(value: float) -> float:
@@ -126,7 +122,7 @@ class Recorder:
 # One comparison of a computed number or vector with its reference, and the rule that it passes by.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """A row of ``mbsim check``: a number or vector that was computed, and what it should be.
 
@@ -138,12 +134,12 @@ class Comparison:
     model: str
     name: str
     kind: str  # benchmark | structure | agreement | numerical | undefined | failure
-    objective: str | None
-    parameter: str | None
-    computed: float | list[float] | None
-    reference: float | list[float] | None
-    relative_error: float | None
-    tolerance: float | None
+    objective: str | None = None
+    parameter: str | None = None
+    computed: float | list[float] | None = None
+    reference: float | list[float] | None = None
+    relative_error: float | None = None
+    tolerance: float | None = None
     passed: bool
     source: str | None = None
     message: str | None = None
@@ -170,7 +166,7 @@ def compare(computed: Any, reference: Any, relative: float, absolute: float, sca
         relative_error=error / unit,
         tolerance=allowed / unit,
         passed=bool(error <= allowed),  # NaN is not
-        **{"objective": None, "parameter": None, "source": None, **labels},
+        **labels,
     )
 
 
@@ -180,8 +176,3 @@ def unless_undecided(row: Comparison, uncertain: float, scale: float, what: str)
         return row
     message = f"{what}: not decided by differences of analyses, which are uncertain by {uncertain / (scale or 1.0):.1e}"
     return replace(row, passed=True, decided=False, message=message)
-
-
-def failed(model: str, message: str) -> Comparison:
-    """Row of a model whose comparisons could not be made."""
-    return Comparison(model, "analysis", "failure", None, None, None, None, None, None, False, None, message)

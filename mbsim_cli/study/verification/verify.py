@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from mbsim_cli.assembly.densities import field_gradients
 from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.layout import STEP
-from mbsim_cli.model.problem import INTEGRATED, InverseBlock, Motion, Problem
+from mbsim_cli.model.problem import INTEGRATED, Motion, Problem
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.automatic_step import resolve_automatic
@@ -28,7 +29,6 @@ from mbsim_cli.study.verification.comparison import (
     LUCKY,
     Analysed,
     Comparison,
-    Difference,
     Recorder,
     compare,
     derivative,
@@ -53,6 +53,7 @@ def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[C
     The adjoint has none of these.
     """
     from mbsim_cli.solve.inverse.analysis import InverseAnalysis
+    from mbsim_cli.solve.inverse.torques import InverseDynamics
 
     problem: Problem = assembled.problem
     if problem.options.sensitivity == "adjoint":
@@ -64,15 +65,29 @@ def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[C
     weight = random.choice([-1.0, 1.0], block.torque.shape[1]) * random.uniform(0.5, 1.0, block.torque.shape[1])
     labels: dict[str, Any] = {"model": model, "name": "numerical derivative", "kind": "numerical"}
     labels["objective"] = "random sum of torques"
+    solver = InverseDynamics(replace(problem, theta_rho=problem.theta_rho[:, :0]), matrices=False)
+    motion = Motion(*block[:4])
+
+    # weighted sums of torques (T,) a change along a direction beside the motion, and beside the parameters
+    def beside_motion(kind: str, direction: np.ndarray, change: float) -> np.ndarray:
+        moved = motion._replace(**{kind: np.ascontiguousarray(getattr(motion, kind) + change * direction)})
+        return solver.block(moved).torque @ weight
+
+    def beside_parameters(direction: np.ndarray, change: float) -> np.ndarray:
+        values = {p.key: p.value + change * d for p, d in zip(assembled.parameters, direction, strict=True)}
+        moved = assembled.at(values).problem
+        plain = replace(moved, options=replace(moved.options, sensitivity="none"))
+        return InverseAnalysis(plain).at(time).torque @ weight
+
     asked: dict[str, tuple[np.ndarray, Callable[[float], np.ndarray]]] = {}  # computed derivatives, torques
     for kind in KINDS:
         direction = np.array(random.uniform(-1.0, 1.0, block.position.shape[1]))
         computed = getattr(block, f"by_{kind}") @ direction @ weight
-        asked[f"{kind} of all coordinates"] = computed, _along_motion(problem, block, kind, direction, weight)
+        asked[f"{kind} of all coordinates"] = computed, partial(beside_motion, kind, direction)
     if assembled.parameters:
         scales = np.array([scale_of(parameter.value) for parameter in assembled.parameters])
         along: np.ndarray = scales * random.uniform(-1.0, 1.0, len(scales))
-        asked["all parameters"] = weight @ block.by_parameter @ along, _along_parameters(assembled, time, along, weight)
+        asked["all parameters"] = weight @ block.by_parameter @ along, partial(beside_parameters, along)
     for parameter, (computed, torques) in asked.items():
         numerical = derivative(torques, 1.0)
         for k, at in enumerate(time):
@@ -84,38 +99,6 @@ def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[C
                 computed[k], reference, TOLERANCE, allowed, size, source=source, parameter=parameter, **labels
             )
             yield unless_undecided(row, uncertain, size, f"d {row.objective} / d {row.parameter}")
-
-
-def _along_motion(
-    problem: Problem, block: InverseBlock, kind: str, direction: np.ndarray, weight: np.ndarray
-) -> Callable[[float], np.ndarray]:
-    """Weighted sums of torques (T,) where the coordinates are a change along a direction beside the motion."""
-    from mbsim_cli.solve.inverse.torques import InverseDynamics
-
-    still = replace(problem, theta_rho=problem.theta_rho[:, :0])
-    solver = InverseDynamics(still, matrices=False)
-    motion = Motion(*block[:4])
-
-    def torques(change: float) -> np.ndarray:
-        moved = motion._replace(**{kind: np.ascontiguousarray(getattr(motion, kind) + change * direction)})
-        return solver.block(moved).torque @ weight
-
-    return torques
-
-
-def _along_parameters(
-    assembled: Assembled, time: np.ndarray, direction: np.ndarray, weight: np.ndarray
-) -> Callable[[float], np.ndarray]:
-    """Weighted sums of torques (T,) where the parameters are a change along a direction beside their values."""
-    from mbsim_cli.solve.inverse.analysis import InverseAnalysis
-
-    def torques(change: float) -> np.ndarray:
-        values = {p.key: p.value + change * d for p, d in zip(assembled.parameters, direction, strict=True)}
-        problem = assembled.at(values).problem
-        plain = replace(problem, options=replace(problem.options, sensitivity="none"))
-        return InverseAnalysis(plain).at(time).torque @ weight
-
-    return torques
 
 
 # Verification of gradients: by differences of whole runs, by the complex step, by other methods, and by references.
@@ -160,9 +143,8 @@ def missing_derivative(analysed: Analysed, parameter: str, why: str) -> Comparis
     file, label = analysed.file, analysed.file.parameter_label(parameter)
     scale = scale_of(file.expressions.scope()[parameter].real)
     source = f"whole analyses with {label} changed by at most {FIRST * scale:.1e}"
-    labels: dict[str, Any] = {"objective": None, "parameter": label, "source": source}
-    labels |= dict.fromkeys(("computed", "reference", "relative_error", "tolerance"))
-    row = Comparison(str(analysed.path), "no derivative", "undefined", **labels, passed=True)
+    names: dict[str, Any] = {"name": "no derivative", "kind": "undefined", "parameter": label}
+    row = Comparison(model=str(analysed.path), **names, passed=True, source=source)
     if why.endswith(GRAZES):  # steps do not tell whether there is one: differences of runs with them do not, either
         return replace(row, source=None, message=why)
     try:
@@ -188,7 +170,17 @@ def along_direction(
     random = np.random.default_rng(seed)
     direction = scales * random.choice([-1.0, 1.0], len(scales)) * random.uniform(0.5, 1.0, len(scales))
     results = [analysed.results[name] for name in objectives]
-    numerical, chords = _numerical(analysed, objectives, dict(zip(parameters, direction, strict=True)))
+    columns = [i for i, name in enumerate(analysed.file.objectives) if name in objectives]
+    values = np.array([result.value for result in results])
+    chords = np.zeros(len(values))  # the steepest slopes over whole changes: these do not vanish with derivatives
+
+    def changed(change: float) -> np.ndarray:
+        moved = {name: change * part for name, part in zip(parameters, direction, strict=True)}
+        found = values_at(analysed.file, analysed.settings, moved)[columns]
+        np.maximum(chords, abs((found - values) / change), out=chords)
+        return found
+
+    numerical = derivative(changed, 1.0, ENOUGH)
     for name, result, reference, error, chord in zip(
         objectives, results, numerical.derivative, numerical.error, chords, strict=True
     ):
@@ -210,23 +202,6 @@ def along_direction(
             source=f"central differences of whole analyses along random direction {seed}, step {numerical.step:.1e}",
         )
         yield unless_undecided(row, uncertain, scale, f"d {name} / d direction {seed}")
-
-
-def _numerical(
-    analysed: Analysed, objectives: Sequence[str], direction: Mapping[str, float]
-) -> tuple[Difference, np.ndarray]:
-    """Derivatives (k,) along a direction, and the steepest slopes over whole changes: these do not vanish with them."""
-    columns = [i for i, name in enumerate(analysed.file.objectives) if name in objectives]
-    values = np.array([analysed.results[name].value for name in objectives])
-    chords = np.zeros(len(values))
-
-    def changed(change: float) -> np.ndarray:
-        moved = {name: change * part for name, part in direction.items()}
-        found = values_at(analysed.file, analysed.settings, moved)[columns]
-        np.maximum(chords, abs((found - values) / change), out=chords)
-        return found
-
-    return derivative(changed, 1.0, ENOUGH), chords
 
 
 def size_of(result: Gradient) -> float:
@@ -293,14 +268,27 @@ def _rows(
 
 def references(analysed: Analysed, recorder: Recorder) -> Iterator[Comparison]:
     """Compare objectives with their gradients, sensors that were recorded, and the mechanism's structure."""
+    value = analysed.file.expressions.value
     for name, check in analysed.file.checks.items():
-        labels = {"model": str(analysed.path), "name": name, "kind": "benchmark", "source": check.source}
+        labels: dict[str, Any] = {"model": str(analysed.path), "name": name, "kind": "benchmark"}
+        labels["source"] = check.source
         if check.objective is not None:
             yield from _objective(check, check.objective, analysed, labels)
         elif check.sensor is not None:
-            yield from _sensor(check, check.sensor, analysed, recorder, labels)
-        elif not check.agreement:
-            yield _structure(check, analysed.assembled, labels)
+            for entry in check.values:
+                time = value(entry.time).real
+                entries = entry.value if isinstance(entry.value, tuple) else [entry.value]
+                labels["objective"] = f"{check.sensor} at {time:g} s"
+                reference = [value(e) for e in entries]
+                yield compare(recorder.at(check.sensor, time), reference, *analysed.tolerances(check), **labels)
+        elif not check.agreement:  # whole numbers, which agree or not
+            # Equations that always hold, as out of the plane of a planar loop, are none that the solver sees, and do
+            # not count.
+            what, computed, stated = "mobility", analysed.assembled.mobility, check.mobility
+            if stated is None:
+                what, computed = "redundant constraints", len(analysed.assembled.closing.redundant)
+                stated = check.redundant_constraints
+            yield compare(computed, stated, 0.0, 0.0, **labels | {"kind": "structure", "objective": what})
 
 
 def _objective(check: "Check", name: str, analysed: Analysed, labels: dict[str, Any]) -> Iterator[Comparison]:
@@ -313,28 +301,6 @@ def _objective(check: "Check", name: str, analysed: Analysed, labels: dict[str, 
         computed, why = result.gradient[names.index(parameter)], result.undefined.get(parameter)
         row = compare(computed, value(reference), *tolerances, parameter=parameter, **labels)
         yield row if why is None else replace(row, message=f"d {name} / d {parameter} is NaN: {why}")
-
-
-def _sensor(
-    check: "Check", name: str, analysed: Analysed, recorder: Recorder, labels: dict[str, Any]
-) -> Iterator[Comparison]:
-    value, tolerances = analysed.file.expressions.value, analysed.tolerances(check)
-    for entry in check.values:
-        time = value(entry.time).real
-        entries = entry.value if isinstance(entry.value, tuple) else [entry.value]
-        labels = labels | {"objective": f"{name} at {time:g} s"}
-        yield compare(recorder.at(name, time), [value(e) for e in entries], *tolerances, **labels)
-
-
-def _structure(check: "Check", assembled: Assembled, labels: dict[str, Any]) -> Comparison:
-    """Compare whole numbers: they agree or not.
-
-    Equations that always hold, as out of the plane of a planar loop, are none that the solver sees, and do not count.
-    """
-    what = "redundant constraints" if check.mobility is None else "mobility"
-    computed = len(assembled.closing.redundant) if check.mobility is None else assembled.mobility
-    reference = check.redundant_constraints if check.mobility is None else check.mobility
-    return compare(computed, reference, 0.0, 0.0, **labels | {"kind": "structure", "objective": what})
 
 
 def references_by_elements(analysed: Analysed, listener: Listener) -> Iterator[Comparison]:
