@@ -20,6 +20,7 @@ from mbsim_cli.study.streams import Uncertainty
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
+    from mbsim_cli.study.plan import Timing
 
 # The step is halved until objectives and gradients have the requested accuracy. Errors are estimated from successive
 # runs (Richardson): if they fall to a quarter, the error of the second run is a third of the difference. Derivation:
@@ -41,7 +42,6 @@ class StepChoice(NamedTuple):
     measured: str  # the numbers that have this accuracy, in words
     error: float  # largest estimated relative error
     runs: int
-    compiling: float  # s, before the runs
     uncertainties: Mapping[str, Uncertainty]  # by objective
     errors_by_fields: Mapping[str, Mapping[str, np.ndarray]]  # (ne,) by objective and field
     tolerance: float | None = None  # chosen instead of a step, for adaptive integrators
@@ -53,11 +53,12 @@ class StepChoice(NamedTuple):
 
 
 def resolve_automatic(
-    model_file: ModelFile, settings: Settings, parameters: list[str] | None, listener: Listener
+    model_file: ModelFile, settings: Settings, parameters: list[str] | None, timing: "Timing", listener: Listener
 ) -> tuple[Settings, StepChoice | None]:
     """Replace an automatic step, tolerance or integrator by a chosen one; return the settings and the choice.
 
-    The errors of gradients by ``parameters`` count, too; None takes those of the file.
+    The errors of gradients by ``parameters`` count, too; None takes those of the file. ``timing`` gets the time of
+    compilation.
     """
     automatic = is_automatic(model_file, settings)
     to_accuracy = settings.accuracy is not None and not automatic
@@ -81,8 +82,9 @@ def resolve_automatic(
         default = ACCURACY if stated is None else float(model_file.expressions.value(stated).real)
         search = _StepSearch(assembled, settings.accuracy or default)
         compiled = search.problem_at(assembled.problem.options.step / 2**HALVINGS)  # longer ones may fail
-    compiling = compile_kernels(compiled, listener).seconds
-    choice = search.search(listener)._replace(compiling=compiling)
+    with timing.phase("compile"):
+        compile_kernels(compiled, listener)
+    choice = search.search(listener)
     what = f"tolerance of {choice.tolerance:.0e}" if to_accuracy else f"step of {choice.step:g} s"
     listener.say(f"{what} chosen by {choice.runs} runs: {choice.measured} within {choice.error:.1e}")
     chosen = {"tolerance": choice.tolerance} if to_accuracy else {"step": choice.step}
@@ -173,7 +175,7 @@ class _StepSearch:
         return replace(problem, options=replace(problem.options, step=step))
 
     def _choice(self, step: float, runs: int, errors: _Errors) -> StepChoice:
-        return StepChoice(step, self.accuracy, self._measured, self._error, runs, 0.0, *errors)
+        return StepChoice(step, self.accuracy, self._measured, self._error, runs, *errors)
 
     def _errors_of_run(self, problem: Problem, listener: Listener) -> _Errors | None:
         """Errors of a run, if they are small enough."""
@@ -268,7 +270,7 @@ class _ToleranceSearch(_StepSearch):
     def _choice(self, tolerance: float, runs: int, errors: _Errors) -> StepChoice:
         step = self.assembled.problem.options.step
         error = max(self._error, tolerance)  # two runs with the longest steps allowed are the same run
-        return StepChoice(step, self.accuracy, self._measured, error, runs, 0.0, *errors, tolerance)
+        return StepChoice(step, self.accuracy, self._measured, error, runs, *errors, tolerance)
 
     def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Uncertainty:
         """Uncertainty with these errors, and those of sums over output times, which no tolerance changes."""

@@ -49,11 +49,6 @@ class Timing:
             setattr(self, name, getattr(self, name) + spent - self._within)
             self._within = around + spent
 
-    def move(self, seconds: float, name: str, to: str) -> None:
-        """Move seconds from the phase ``name`` to the phase ``to``."""
-        setattr(self, name, getattr(self, name) - seconds)
-        setattr(self, to, getattr(self, to) + seconds)
-
 
 # The plan of a run.
 
@@ -131,8 +126,7 @@ def plan_run(
 
             # parameters of the solver's own derivatives
             solved_for = parameters if method in ("ddm", "adjoint") else []
-            settings, choice = resolve_automatic(model_file, settings, solved_for, listener)
-    timing.move(choice.compiling if choice else 0.0, "solve", "compile")
+            settings, choice = resolve_automatic(model_file, settings, solved_for, timing, listener)
     with timing.phase("load"):
         if choice:
             named = build(model_file, settings, parameters)

@@ -42,8 +42,6 @@ def test_a_phase_inside_another_counts_once(monkeypatch):
     with timing.phase("load", 0.0):
         clock.taking(2.0)()
     assert timing == Timing(load=19.0, solve=1.0, write=16.0)
-    timing.move(1.5, "solve", "compile")
-    assert timing == Timing(load=19.0, compile=1.5, solve=-0.5, write=16.0)
 
 
 def test_a_second_command_of_a_process_counts_its_own_time_alone(monkeypatch):

@@ -334,13 +334,14 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     chosen = "all" if settings.all_numbers else model_file.analysis.sensitivity.parameters
     checked = {name for check in model_file.checks.values() for name in check.gradient}
     parameters = [name for name in model_file.parameters if chosen == "all" or name in chosen or name in checked]
-    settings, choice = resolve_automatic(model_file, settings, parameters, listener)
+    timing = Timing()
+    settings, choice = resolve_automatic(model_file, settings, parameters, timing, listener)
     assembled = build(model_file, settings, parameters)
     plan = Plan(model_file, settings, settings.method or "none", assembled, assembled, choice, second_run=True)
     plan.compile(listener)
     named = {check.sensor for check in model_file.checks.values()}
     recorder = Recorder({name: rows for name, rows in assembled.sensor_rows.items() if name in named})
-    outcome = run(plan, Timing(), PollOnly(listener), recorder.add)
+    outcome = run(plan, timing, PollOnly(listener), recorder.add)
     for warning in outcome.warnings:
         listener.warn(warning if warning.startswith(f"{path}:") else f"{path}: {warning}")
     analysed = Analysed(path, model_file, settings, assembled, outcome.results)
