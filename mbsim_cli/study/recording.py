@@ -18,7 +18,7 @@ from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, load
 from mbsim_cli.study.diagnostics.discretisation import reported_errors
-from mbsim_cli.study.diagnostics.health import ModalHealth, ResponseHealth
+from mbsim_cli.study.diagnostics.health import MODE_NUMBERS, ModalHealth, ResponseHealth
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.run import Outcome, run
@@ -197,12 +197,9 @@ def _modes(health: ModalHealth, parameters: Sequence[str]) -> "ModesFound":
     """Modes of an analysis of modes."""
     from mbsim_cli.io.linear_models import MODE_UNITS, ModesFound
 
-    found, listed = health.found, health.modes
-    numbers = {name: np.array([mode[name] for mode in listed]) for name in MODE_UNITS}
-    gradients = {
-        name: np.array([list(mode["gradient"][name].values()) for mode in listed]).reshape(len(listed), len(parameters))
-        for name in MODE_UNITS
-    }
+    found = health.found
+    parts = {name: MODE_NUMBERS[name](found.value, found.d_value) for name in MODE_UNITS}
+    numbers, gradients = ({name: part[k] for name, part in parts.items()} for k in (0, 1))
     return ModesFound(numbers, gradients, found.shape.T, found.d_shape.transpose(1, 0, 2), found.neutral)
 
 

@@ -37,7 +37,7 @@ OWN = 3  # places of g, g' and t
 _OWN = {VALUE: 0, RATE: 1, TIME: 2}
 LATE = "late"  # a number, zero, that is added to t
 _SHIFTED = parse(f"{TIME} + {LATE}")
-_CODES = {
+CODES = {  # of operations, by their names among those of ``spec.expressions.program``
     "add": Operation.ADD,
     "subtract": Operation.SUBTRACT,
     "multiply": Operation.MULTIPLY,
@@ -351,7 +351,7 @@ class _Tape:
             return self._put(
                 Operation.DIVIDE, self._put(Operation.LOG, operands[0]), self._constant(float(np.log(10.0)))
             )
-        code = _CODES[name]
+        code = CODES[name]
         if name == "select":
             return self._put(code, *operands)
         if name == "norm" and len(operands) == 1:

@@ -301,9 +301,19 @@ class TimePointHealth(Diagnostics):
         self._block = block
 
     @property
+    def _free(self) -> list[str]:
+        """Names of the coordinates that no force determines, of an equilibrium."""
+        rest, names = self._block.rest[0] if self._block else None, self._problem.names.coordinates
+        return [] if rest is None else [names[column] for column in rest.held if column not in self._problem.hold]
+
+    @property
     def warnings(self) -> list[str]:
-        """Sentences on integrals over time."""
-        return [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
+        """Sentences on integrals over time, and on an equilibrium that is unstable."""
+        integrals = self._integrals
+        found = [f"objective {name} integrates over no time, and is zero; final: reads it" for name in integrals]
+        if self._block and (rest := self._block.rest[0]) is not None and not rest.modes.stable:
+            found.append(f"the equilibrium is unstable: {UNSTABLE}")
+        return found
 
 
 class RestHealth(TimePointHealth):
@@ -312,23 +322,15 @@ class RestHealth(TimePointHealth):
     @cached_property
     def report(self) -> dict[str, Any]:
         assert self._block is not None
-        found, names = self._block.rest[0], self._problem.names.coordinates
-        free = [column for column in found.held if column not in self._problem.hold]
+        found = self._block.rest[0]
         squares = found.modes.eigenvalues
         return {
             "stability": "stable" if found.modes.stable else "unstable",
-            "neutral_coordinates": [names[column] for column in free],
+            "neutral_coordinates": self._free,
             "natural_frequencies": (np.sqrt(squares[squares.real > 0.0].real) / (2.0 * np.pi)).tolist(),
             "iterations": found.iterations,
             "drift": float(self._block.drift[0, 0]),
         }
-
-    @property
-    def warnings(self) -> list[str]:
-        found = super().warnings
-        if self.report["stability"] == "unstable":
-            found.append(f"the equilibrium is unstable: {UNSTABLE}")
-        return found
 
 
 class HealthFromRest(Health):
@@ -403,23 +405,14 @@ class LinearHealth(TimePointHealth):
     @cached_property
     def report(self) -> dict[str, Any]:
         assert self._block is not None
-        rest, names = self._block.rest[0], self._problem.names.coordinates
-        held = [] if rest is None else [names[c] for c in rest.held if c not in self._problem.hold]
         return {
             "stability": "stable" if self.found.stable else "unstable",
             "about": self._problem.options.at,
-            "neutral_coordinates": held,
+            "neutral_coordinates": self._free,
             "independent_coordinates": list(self.found.independent),
             "iterations": int(self._block.iterations[0]),
             "drift": self.drift,
         }
-
-    @property
-    def warnings(self) -> list[str]:
-        found = super().warnings
-        if self._block is not None and self._block.rest[0] is not None and not self._block.rest[0].modes.stable:
-            found.append(f"the equilibrium is unstable: {UNSTABLE}")
-        return found
 
 
 class ModalHealth(LinearHealth):

@@ -22,7 +22,7 @@ from mbsim_cli.model.flexible import (
     OWN_PAIR_ROWS,
     PAIR_ROWS,
 )
-from mbsim_cli.model.layout import NONE, STEP, FlexibleTree, Names
+from mbsim_cli.model.layout import NONE, STEP, Names
 from mbsim_cli.model.problem import Block, InverseBlock, Problem
 from mbsim_cli.solve.breakpoints import ends, terms_of
 from mbsim_cli.system import cached_property
@@ -343,25 +343,49 @@ PLAIN = 1e-6  # of Me: by less the squares of J2 differ from it where nothing st
 SAMPLES = 200  # times at which stiffening is evaluated
 
 
-class _Body(NamedTuple):
+class _Elastic(NamedTuple):
+    """A body that deforms: its number among all bodies, and its standard input data."""
+
     name: str
-    columns: list[int]  # of its elastic coordinates
-    by_size: np.ndarray  # (n, n): q . by_size q is the square of what is compared with BENT_FAR
+    number: int
+    columns: list[int]  # of its n elastic coordinates
+    numbers: np.ndarray  # data, and what follows them in theta
+    pairs: np.ndarray  # (n, PAIR_ROWS, n) data of pairs of modes
+    deviation: int  # of these from the identities between them, an offset in theta or NONE
+
+
+def _elastic_bodies(problem: Problem) -> Iterator[_Elastic]:
+    tree: Any = problem.model.tree
+    place = {name: column for column, name in enumerate(problem.names.coordinates)}
+    of_each = zip(tree.flexible, tree.block, tree.deviation, np.diff(tree.elastic), strict=True)
+    for number, offset, deviation, n in of_each:
+        name, numbers = problem.names.bodies[number], problem.theta[offset:].real
+        columns = [place[f"{name}.q{k + 1}"] for k in range(n)]
+        pairs = numbers[MODES + n * MODE_ROWS :][: n * n * PAIR_ROWS].reshape(n, PAIR_ROWS, n)
+        yield _Elastic(name, int(number), columns, numbers, pairs, int(deviation))
 
 
 class BendingHealth:
-    """Bodies that deform beyond the range of linear shapes: first time and largest amount, in one pass."""
+    """Bodies that deform beyond the range of linear shapes: first time and largest amount, in one pass.
+
+    The size of a body is its radius of gyration; its deformation over that squared is q . by_size q.
+    """
 
     def __init__(self, problem: Problem):
-        self._bodies = list(_bodies(problem))
+        self._bodies: list[tuple[str, list[int], np.ndarray]] = []  # name, elastic coordinates (n), by_size (n, n)
+        for body in _elastic_bodies(problem):
+            mass = body.numbers[MASS]
+            size = body.numbers[J0 : J0 + 3].sum() / 2 / mass
+            if size > 0:
+                self._bodies.append((body.name, body.columns, body.pairs[:, ME] / mass / size))
         self._largest = [0.0] * len(self._bodies)
         self._since: list[float | None] = [None] * len(self._bodies)
 
     def add(self, block: Block) -> None:
         """Add the next time points."""
-        for i, body in enumerate(self._bodies):
-            q = block.position[:, body.columns]
-            sizes = np.sqrt(np.maximum(((q @ body.by_size) * q).sum(axis=1), 0.0))
+        for i, (_, columns, by_size) in enumerate(self._bodies):
+            q = block.position[:, columns]
+            sizes = np.sqrt(np.maximum(((q @ by_size) * q).sum(axis=1), 0.0))
             self._largest[i] = max(self._largest[i], float(sizes.max()))
             if self._since[i] is None and self._largest[i] > BENT_FAR:
                 self._since[i] = float(block.time[np.argmax(sizes > BENT_FAR)])
@@ -370,21 +394,12 @@ class BendingHealth:
     def warnings(self) -> list[str]:
         """Warnings about bodies that deform beyond the range of linear shapes."""
         return [
-            f"body {body.name!r} deforms by more than a tenth of its size, first at t = {since:.6g} s, "
+            f"body {name!r} deforms by more than a tenth of its size, first at t = {since:.6g} s, "
             f"by {largest:.2g} of it at most: its shapes are linear, and what is no load of its `stiffening` does not "
             "keep it from bending further as it turns or is pulled; a softer body than that is to be several bodies"
-            for body, largest, since in zip(self._bodies, self._largest, self._since, strict=True)
+            for (name, *_), largest, since in zip(self._bodies, self._largest, self._since, strict=True)
             if since is not None
         ]
-
-
-class _Turning(NamedTuple):
-    name: str
-    number: int
-    columns: list[int]  # of its elastic coordinates
-    mass: np.ndarray  # (n, n)
-    stiffness: np.ndarray  # (n, n)
-    inertia: np.ndarray  # (3, 3) about the origin of its frame, over its largest moment
 
 
 class StiffeningHealth:
@@ -394,7 +409,10 @@ class StiffeningHealth:
     """
 
     def __init__(self, problem: Problem):
-        self._problem, self._bodies = problem, list(_unstiffened(problem))
+        options = problem.options  # ``poses`` does not take natural coordinates
+        watched = options.analysis == "forward_dynamics" and not options.natural
+        self._problem = problem
+        self._bodies = [b for b in _elastic_bodies(problem) if not _stiffens(problem, b)] if watched else []
         self._every = max(1, round(problem.options.duration / problem.options.step) // SAMPLES)
         self._seen = 0
         self._states: list[tuple[np.ndarray, np.ndarray]] = []  # coordinates and rates
@@ -425,50 +443,27 @@ class StiffeningHealth:
         return found
 
 
-def _added(body: _Turning, turned: np.ndarray, positions: np.ndarray) -> float:
+def _added(body: _Elastic, turned: np.ndarray, positions: np.ndarray) -> float:
     """Work of centrifugal stresses at the shape of a body over its elastic energy: the largest values of both in a run.
 
     ``turned`` (k, 3, 3) are rotation matrices, with rates as their imaginary parts.
     """
     spin = np.einsum("kji,kjl->kil", turned.real, turned.imag / STEP)
     spin = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
-    squared = np.einsum("ki,ij,kj->k", spin, body.inertia, spin)  # about the axis of a rod it stretches nothing
+    inertia = body.numbers[J0 + SYMMETRIC]  # about the origin of its frame; over its largest moment:
+    inertia = inertia / np.linalg.eigvalsh(inertia)[-1]  # about the axis of a rod turning stretches nothing
+    squared = np.einsum("ki,ij,kj->k", spin, inertia, spin)
     q = positions[:, body.columns]
-    work, energy = (np.einsum("ki,ij,kj->k", q, matrix, q) for matrix in (body.mass, body.stiffness))
+    work, energy = (np.einsum("ki,ij,kj->k", q, body.pairs[:, rows], q) for rows in (ME, KE))
     return float((squared * work).max() / energy.max()) if energy.max(initial=0.0) > 0.0 else 0.0
 
 
-def _unstiffened(problem: Problem) -> Iterator[_Turning]:
-    """Bodies without stiffening by rotation, of runs in joint coordinates: ``poses`` does not take natural ones."""
-    tree: Any = problem.model.tree
-    if not isinstance(tree, FlexibleTree) or problem.options.natural or problem.options.analysis != "forward_dynamics":
-        return
-    place = {name: column for column, name in enumerate(problem.names.coordinates)}
-    for f, (o, second) in enumerate(zip(tree.block, tree.deviation, strict=True)):
-        n, numbers = int(np.diff(tree.elastic)[f]), problem.theta[o:].real
-        pairs = numbers[MODES + n * MODE_ROWS :][: n * n * PAIR_ROWS].reshape(n, PAIR_ROWS, n)
-        beside = np.abs(pairs[:, J2 : J2 + 3].sum(axis=1) - 2.0 * pairs[:, ME]).max()
-        if second != NONE:
-            own = problem.theta[second + n * OWN_MODE_ROWS :][: n * n * OWN_PAIR_ROWS].reshape(n, OWN_PAIR_ROWS, n)
-            beside = max(beside, np.abs(own[:, OE1 : OE1 + 6]).max())
-        if beside > PLAIN * np.abs(pairs[:, ME]).max():
-            continue
-        inertia = numbers[J0 + SYMMETRIC]
-        name = problem.names.bodies[tree.flexible[f]]
-        columns = [place[f"{name}.q{k + 1}"] for k in range(n)]
-        size = np.linalg.eigvalsh(inertia)[-1]
-        yield _Turning(name, int(tree.flexible[f]), columns, pairs[:, ME], pairs[:, KE], inertia / size)
-
-
-def _bodies(problem: Problem) -> Iterator[_Body]:
-    """Bodies that deform, with what their deformation is compared with: the radius of gyration."""
-    tree: Any = problem.model.tree
-    place = {name: column for column, name in enumerate(problem.names.coordinates)}
-    for f, o in enumerate(getattr(tree, "block", ())):
-        n, name = int(np.diff(tree.elastic)[f]), problem.names.bodies[tree.flexible[f]]
-        numbers = problem.theta[o:]
-        pairs = numbers[MODES + n * MODE_ROWS :][: n * n * PAIR_ROWS].reshape(n, PAIR_ROWS, n)
-        size = numbers[J0 : J0 + 3].sum() / 2 / numbers[MASS]
-        if size > 0:
-            columns = [place[f"{name}.q{k + 1}"] for k in range(n)]
-            yield _Body(name, columns, pairs[:, ME] / numbers[MASS] / size)
+def _stiffens(problem: Problem, body: _Elastic) -> bool:
+    """Whether the data of a body have stiffening by rotation."""
+    n, pairs = len(body.columns), body.pairs
+    beside = np.abs(pairs[:, J2 : J2 + 3].sum(axis=1) - 2.0 * pairs[:, ME]).max()
+    if body.deviation != NONE:
+        own = problem.theta[body.deviation + n * OWN_MODE_ROWS :]
+        own = own[: n * n * OWN_PAIR_ROWS].reshape(n, OWN_PAIR_ROWS, n)
+        beside = max(beside, np.abs(own[:, OE1 : OE1 + 6]).max())
+    return bool(beside > PLAIN * np.abs(pairs[:, ME]).max())

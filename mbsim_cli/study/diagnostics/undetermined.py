@@ -5,12 +5,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.signals import WATCHED
+from mbsim_cli.assembly.elements.signals import CODES, WATCHED
 from mbsim_cli.errors import counted, some_of
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import Operation, Sensor
 from mbsim_cli.model.layout import NONE, Names
 from mbsim_cli.model.problem import Block, Branching, InverseBlock, Problem
+from mbsim_cli.spec.expressions.program import (
+    ADD,
+    DIVIDE,
+    FUNCTIONS,
+    LESS,
+    LESS_EQUAL,
+    MULTIPLY,
+    NEGATE,
+    POWER,
+    SELECT,
+    SIGN,
+    SUBTRACT,
+)
 from mbsim_cli.study.diagnostics.steps import Following
 
 if TYPE_CHECKING:
@@ -354,26 +367,8 @@ def sizes(problem: Problem) -> np.ndarray:
 
 SLIGHT = 1e-3  # of the largest value: smaller jumps are not warned of
 HALVINGS = 50  # of the time between stored ones
-_OF_ONE = ("NEGATE", "SQRT", "EXP", "LOG", "SIN", "COS", "TAN", "SINH", "COSH", "TANH", "ABS", "SIGN")
-_NAMED = {"NEGATE": "negative", "ABS": "absolute"}
-_OF_TWO = {
-    Operation.ADD: np.add,
-    Operation.SUBTRACT: np.subtract,
-    Operation.MULTIPLY: np.multiply,
-    Operation.DIVIDE: np.divide,
-    Operation.POWER: np.power,
-    Operation.ATAN2: np.arctan2,
-    Operation.HYPOT: np.hypot,
-    Operation.MINIMUM: np.minimum,
-    Operation.MAXIMUM: np.maximum,
-    Operation.LESS: np.less,
-    Operation.LESS_EQUAL: np.less_equal,
-}
-_FUNCTIONS = {Operation[name]: getattr(np, _NAMED.get(name, name.lower())) for name in _OF_ONE} | {
-    Operation.ASIN: np.arcsin,
-    Operation.ACOS: np.arccos,
-    Operation.ATAN: np.arctan,
-}
+_OPERATIONS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, NEGATE, SIGN, LESS, LESS_EQUAL, SELECT, *FUNCTIONS.values())
+_VALUES = {CODES[operation.name]: operation.value for operation in _OPERATIONS if operation.name in CODES}
 
 
 def _leaps(code: int, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
@@ -452,12 +447,11 @@ class JumpHealth:
             code, (a, b, c) = Operation(int(signals.code[step])), signals.operand[step]
             if code == Operation.LAW:
                 found = np.array([law_value(laws, self._theta, b, float(x))[0] for x in values[a]])
-            elif code == Operation.SELECT:
-                found = np.where(values[a] != 0.0, values[b], values[c])
-            elif code in _FUNCTIONS:
-                found = _FUNCTIONS[code](values[a])
+            elif code >= Operation.NEGATE:
+                found = _VALUES[code](values[a])
             else:
-                found = 1.0 * _OF_TWO[code](values[a], values[b])
+                operands = (a, b, c) if code == Operation.SELECT else (a, b)
+                found = _VALUES[code](*(values[place] for place in operands))
             if step == flipped:
                 turned = found - np.copysign(2.0 * np.pi, found)
                 found = turned if code == Operation.ATAN2 else -found if code == Operation.SIGN else 1.0 - found
