@@ -44,20 +44,22 @@ class Variables:
         log = np.concatenate([self.log, np.zeros(len(start) - len(self.start), bool)])
         return Variables(self.names, self.units, start, low, high, log, places)
 
+    @property
+    def _span(self) -> np.ndarray:
+        """Lengths (v,) of the ranges of what is searched."""
+        return self.searched(self.high) - self.searched(self.low)
+
     def scaled(self, values: np.ndarray) -> np.ndarray:
         """Places in the ranges (v,), from 0 to 1, of values (v,)."""
-        low, high = self.searched(self.low), self.searched(self.high)
-        return np.clip((self.searched(values) - low) / (high - low), 0.0, 1.0)
+        return np.clip((self.searched(values) - self.searched(self.low)) / self._span, 0.0, 1.0)
 
     def values(self, u: np.ndarray) -> np.ndarray:
         """Values (v,) at places in the ranges; never beyond their ends."""
-        low, high = self.searched(self.low), self.searched(self.high)
-        return self.found(low + np.clip(u, 0.0, 1.0) * (high - low))
+        return self.found(self.searched(self.low) + np.clip(u, 0.0, 1.0) * self._span)
 
     def slopes(self, values: np.ndarray) -> np.ndarray:
         """Derivatives (v,) of the values by the places."""
-        low, high = self.searched(self.low), self.searched(self.high)
-        return (high - low) * np.where(self.log, values, 1.0)
+        return self._span * np.where(self.log, values, 1.0)
 
     def searched(self, values: np.ndarray) -> np.ndarray:
         """Values (v,), or their logarithms where these are searched."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 from warnings import catch_warnings, filterwarnings
 
@@ -48,7 +49,11 @@ def moving_asymptotes(designs: Designs) -> str:
             found = designs.at(near.optimum())
             gaps = _values(found) - near.values(found.u)
             still = np.abs(found.u - trial.u).max() < STILL
-            if still or _is_accepted(trial, found, near) or (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
+            # a step is accepted that reaches enough of the predicted gain, and does not violate limits by more
+            promised, gained = trial.cost - near.values(found.u)[0], trial.cost - found.cost
+            feasible = found.violation <= max(trial.violation, FEASIBLE) and not found.failure
+            accepted = feasible and gained >= ENOUGH * promised > 0
+            if still or accepted or (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
                 break
             near = near.with_slopes_of(found).above(found)
         caution, shared = near.caution, near.shared
@@ -58,13 +63,6 @@ def moving_asymptotes(designs: Designs) -> str:
             return NO_BETTER
         before, trial = trial, found
         path.append(trial.u)
-
-
-def _is_accepted(before: Trial, after: Trial, near: "_Approximation") -> bool:
-    """Whether a step reaches enough of the predicted gain, and does not increase the violation of limits."""
-    promised = before.cost - near.values(after.u)[0]
-    feasible = after.violation <= max(before.violation, FEASIBLE)
-    return feasible and not after.failure and before.cost - after.cost >= ENOUGH * promised > 0
 
 
 def _slopes(trial: Trial) -> np.ndarray:
@@ -285,44 +283,30 @@ def _trust_constr(designs: Designs) -> str:
     return _ended(str(found.message))
 
 
-class _Problem:
-    """The callbacks of Ipopt."""
-
-    def __init__(self, designs: Designs):
-        self._designs = designs
-        self.stopped: BaseException | None = None
-
-    def _at(self, u: Array) -> Trial:
-        """The design; what ends the search is kept, as Ipopt's code in C does not hand exceptions on."""
-        try:
-            return self._designs.at(u)
-        except BaseException as stop:
-            self.stopped = self.stopped or stop
-            return self._designs.trials[-1]
-
-    def objective(self, u: Array) -> float:
-        return self._at(u).cost
-
-    def gradient(self, u: Array) -> Array:
-        return self._at(u).gradient
-
-    def constraints(self, u: Array) -> Array:
-        return self._at(u).excess
-
-    def jacobian(self, u: Array) -> Array:
-        return self._at(u).slopes.ravel()
-
-    def intermediate(self, *_: Any) -> bool:
-        return self.stopped is None
-
-
 def _ipopt(designs: Designs) -> str:
     """Waechter, Biegler, Math. Program. 106 (2006), with a limited memory of the Hessian."""
     import cyipopt
 
     start = designs.first()
     low, high = _bounds(designs)
-    n, asked = len(start.u), _Problem(designs)
+    stopped: list[BaseException] = []
+
+    def at(u: Array) -> Trial:
+        """The design; what ends the search is kept, as Ipopt's code in C does not hand exceptions on."""
+        try:
+            return designs.at(u)
+        except BaseException as stop:
+            stopped.append(stop)
+            return designs.trials[-1]
+
+    asked = SimpleNamespace(
+        objective=lambda u: at(u).cost,
+        gradient=lambda u: at(u).gradient,
+        constraints=lambda u: at(u).excess,
+        jacobian=lambda u: at(u).slopes.ravel(),
+        intermediate=lambda *_: not stopped,  # after an iteration: whether to go on
+    )
+    n = len(start.u)
     problem = cyipopt.Problem(n=n, m=len(high), problem_obj=asked, lb=[0.0] * n, ub=[1.0] * n, cl=low, cu=high)
     options: dict[str, Any] = {
         "print_level": 0, "sb": "yes", "hessian_approximation": "limited-memory", "limited_memory_max_history": HISTORY,
@@ -331,7 +315,7 @@ def _ipopt(designs: Designs) -> str:
     for name, value in options.items():
         problem.add_option(name, value)
     _, info = problem.solve(start.u)
-    if asked.stopped is not None:
-        raise asked.stopped
+    if stopped:
+        raise stopped[0]
     message = info["status_msg"]
     return _ended(message.decode() if isinstance(message, bytes) else str(message))

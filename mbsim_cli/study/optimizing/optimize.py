@@ -71,44 +71,6 @@ def varied_fields(model_file: ModelFile, base: Plan) -> dict[str, tuple[np.ndarr
     return found
 
 
-# Analyses of designs: the model at their values, and its objectives with derivatives by all variables.
-
-
-@dataclass(frozen=True)
-class Analyses:
-    """Analyses of a model file at values of its variables."""
-
-    model_file: ModelFile
-    settings: Settings
-    variables: Variables
-    by: Sequence[str] | None  # parameters that gradients are taken by; None: as the file says
-    listener: Listener
-
-    def plan(self, values: np.ndarray, timing: Timing) -> Plan:
-        """The analysis of a design."""
-        changed, fields = self.variables.parts(values)
-        moved = self.model_file.with_fields(fields) if fields else self.model_file
-        return plan_run(moved, self.settings, timing, PollOnly(self.listener), self.by, values=changed)
-
-    def objectives(self, values: np.ndarray) -> Mapping[str, Gradient]:
-        """Objectives of a design, and volumes of fields, with derivatives (v,) by all variables."""
-        spent = Timing()
-        outcome, variables = run(self.plan(values, spent), spent, PollOnly(self.listener)), self.variables
-        if not variables.fields:
-            return outcome.results
-        found = {}
-        for name, result in outcome.results.items():
-            parts = [outcome.by_fields[name][field] for field in variables.fields]
-            found[name] = result._replace(gradient=np.concatenate([result.gradient, *parts]))
-        for given in outcome.plan.assembled.fields:
-            assert given.body.share is not None  # bodies with fields have one
-            mean, by_elements = given.body.share()
-            gradient = np.zeros(len(variables.start))
-            gradient[variables.fields[given.name]] = by_elements
-            found[volume_of(given.name)] = Gradient(mean, gradient)
-        return found
-
-
 # Reports of an optimisation: for people, for programs and for its result file.
 
 
@@ -220,19 +182,44 @@ Stop = Interrupted | KeyboardInterrupt
 
 
 class Task(NamedTuple):
-    """An optimisation that a model file states, before anything is assembled."""
+    """An optimisation that a model file states, and the analyses of its designs."""
 
     name: str
     given: Optimization
     file: ModelFile  # whose gradients the search follows
     settings: Settings
-    variables: Variables  # but for the elements of fields
+    variables: Variables
     limits: list[Limit]
+    listener: Listener
 
     @property
     def by(self) -> Sequence[str] | None:
         """Parameters that gradients are taken by; None where there are fields, and the file says so."""
         return None if self.given.fields else self.variables.names
+
+    def plan(self, values: np.ndarray, timing: Timing) -> Plan:
+        """The analysis of a design: the model at its values (v,)."""
+        changed, fields = self.variables.parts(values)
+        moved = self.file.with_fields(fields) if fields else self.file
+        return plan_run(moved, self.settings, timing, PollOnly(self.listener), self.by, values=changed)
+
+    def objectives(self, values: np.ndarray) -> Mapping[str, Gradient]:
+        """Objectives of a design, and volumes of fields, with derivatives (v,) by all variables."""
+        spent = Timing()
+        outcome, variables = run(self.plan(values, spent), spent, PollOnly(self.listener)), self.variables
+        if not variables.fields:
+            return outcome.results
+        found = {}
+        for name, result in outcome.results.items():
+            parts = [outcome.by_fields[name][field] for field in variables.fields]
+            found[name] = result._replace(gradient=np.concatenate([result.gradient, *parts]))
+        for given in outcome.plan.assembled.fields:
+            assert given.body.share is not None  # bodies with fields have one
+            mean, by_elements = given.body.share()
+            gradient = np.zeros(len(variables.start))
+            gradient[variables.fields[given.name]] = by_elements
+            found[volume_of(given.name)] = Gradient(mean, gradient)
+        return found
 
     def method(self, algorithm: str | None) -> str:
         """Name of the search method; raises UsageError for one that cannot keep the limits."""
@@ -275,8 +262,8 @@ def optimize(
         settings = replace(settings, method=method_of_gradients(file, settings, given))
         if given.fields:
             file = with_adjoint_by(file, variables.names, given.fields)
-        task = Task(name, given, file, settings, variables, limits_of(file, given))
-        output = request.output or Path(f"{path.stem}-{task.name}.h5")
+        task = Task(name, given, file, settings, variables, limits_of(file, given), listener)
+        output = request.output or Path(f"{path.stem}-{name}.h5")
         if given.fields and save_model:
             kept = f"file: {output}, dataset: fields/{given.fields[0]}"
             message = f"{option('save_model')} writes no elements of fields"
@@ -284,22 +271,22 @@ def optimize(
         model = None if save_model is None else Model.with_settings(path, settings, SILENT)
         if model and save_model:
             check_place(model, save_model, force=force)
-    base, target, guard = plan_for_file(output, task.file, task.settings, timing, listener, task.by, force=force)
-    if task.given.fields:
-        task = task._replace(variables=task.variables.with_fields(varied_fields(task.file, base)))
+    base, target, guard = plan_for_file(output, file, settings, timing, listener, task.by, force=force)
+    if given.fields:
+        variables = variables.with_fields(varied_fields(file, base))
+    task = task._replace(settings=base.settings, variables=variables)
     method = task.method(request.algorithm)
     with timing.phase("compile"):
         base.compile(listener)
-    analyses = Analyses(task.file, base.settings, task.variables, task.by, listener)
-    identity = identity_of(task.file, base.settings, [*task.variables.names, *task.variables.fields])
+    identity = identity_of(file, base.settings, [*variables.names, *variables.fields])
     log_path = target.with_name(f"{target.name}.designs")
-    log = Log(log_path, identity, analyses.objectives, listener, force=force)
+    log = Log(log_path, identity, task.objectives, listener, force=force)
     with closing(log), listener.shield():
-        designs, ended, stop, starts = _best_of(task, log, request.evaluations, method, timing, listener)
-        planned = analyses.plan(designs.best.values, timing)._replace(second_run=True)
+        designs, ended, stop, starts = _best_of(task, log, request.evaluations, method, timing)
+        planned = task.plan(designs.best.values, timing)._replace(second_run=True)
         units = {objective.name: objective.unit for objective in planned.assembled.objectives}
         units |= {volume_of(field): "1" for field in designs.variables.fields}
-        history = history_of(designs, units, {"name": task.name, "method": method, "ended": ended or "optimal"})
+        history = history_of(designs, units, {"name": name, "method": method, "ended": ended or "optimal"})
         outcome = recorded(planned, target, guard, command, timing, listener, history)
         if stop is None:
             log.remove()
@@ -309,7 +296,7 @@ def optimize(
     if starts:
         report["optimization"]["starts"] = starts
     if model and save_model:
-        found, _ = task.variables.parts(designs.best.values)
+        found, _ = variables.parts(designs.best.values)
         try:
             report["saved_model"] = str(save(model, found, save_model, force=force))
         except UsageError as error:
@@ -319,7 +306,7 @@ def optimize(
 
 
 def _best_of(
-    task: Task, log: Log, evaluations: int | None, method: str, timing: Timing, listener: Listener
+    task: Task, log: Log, evaluations: int | None, method: str, timing: Timing
 ) -> tuple[Designs, str, Stop | None, list[float | None]]:
     """Search from each start; the best designs, why that search ended, what interrupted, and the optimum of each start.
 
@@ -335,9 +322,9 @@ def _best_of(
         if k:
             place = random.random(len(task.variables.start))
             designs.variables = replace(task.variables, start=task.variables.values(place))
-            listener.say(f"start {k + 1} of {count}")
+            task.listener.say(f"start {k + 1} of {count}")
         try:
-            ended, stop = _searched(method, designs, timing, listener)
+            ended, stop = _searched(method, designs, timing, task.listener)
         except (AnalysisError, ModelError):
             if not k:
                 raise
