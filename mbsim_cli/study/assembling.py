@@ -135,7 +135,11 @@ def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
         return Costs(ENTRY * (2 * n + p), (TIME_POINT + COORDINATE * n) * (1 + 0.5 * further))
     if kind == "kinematics":  # both over the samples alone, which are solved three times and more often for positions
         return Costs(VARIED * blocks, PULLED * (1 + further))
-    again = AGAIN if steps_of(problem) * _bytes_of_time_point(problem) > memory else 0.0
+    model = problem.system.model if problem.options.natural else problem.model
+    n, m = kinds(model.tree).size, model.constraints.measure.size
+    rates = 2 * STAGES * n if problem.options.integrated else 0
+    of_time_point = 8 * (5 * n + rates + 4 * m + int(model.sensors.first[-1]) + 8)  # on the tape, bytes
+    again = AGAIN if steps_of(problem) * of_time_point > memory else 0.0
     if problem.options.integrated:
         return Costs(STEPPED * blocks, SWEPT * (1 + further) + again)
     return Costs(PARAMETERS * blocks, SWEEP + FURTHER * further + again)
@@ -144,14 +148,6 @@ def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
 def steps_of(problem: Problem) -> int:
     """Number of steps of an analysis; 0 for an equilibrium."""
     return round(problem.options.duration / problem.options.step)
-
-
-def _bytes_of_time_point(problem: Problem) -> int:
-    """Size of one time point on the tape, bytes."""
-    model = problem.system.model if problem.options.natural else problem.model
-    n, m = kinds(model.tree).size, model.constraints.measure.size
-    rates = 2 * STAGES * n if problem.options.integrated else 0
-    return 8 * (5 * n + rates + 4 * m + int(model.sensors.first[-1]) + 8)
 
 
 # Choice of the faster method.

@@ -355,8 +355,17 @@ class Mechanics:
         self._rate(start + 0.5 * h * rates[0], t + 0.5 * h, load, rates[1])
         self._rate(start + 0.5 * h * rates[1], t + 0.5 * h, load, rates[2])
         self._rate(start + h * rates[2], t + h, load, rates[3])
-        position, velocity = start + h * (_WEIGHTS @ rates.reshape(4, 2 * n)).reshape(2, n)
-        return self._projected(position, velocity, t + h) if len(self.constraint_names) else State(position, velocity)
+        q, v = start + h * (_WEIGHTS @ rates.reshape(4, 2 * n)).reshape(2, n)
+        if not len(self.constraint_names):
+            return State(q, v)
+        for _ in range(PROJECTIONS):
+            eq = self._at(False, t + h, q).work.eq
+            change = np.linalg.lstsq(eq.J, eq.phi, rcond=1e-10)[0]
+            q = q - change
+            if np.abs(change).max(initial=0.0) <= CLOSED * max(1.0, np.abs(q).max(initial=0.0)):
+                break
+        eq = self._at(False, t + h, q, v).work.eq
+        return State(q, v - np.linalg.lstsq(eq.J, eq.phi1, rcond=1e-10)[0])
 
     def _rate(self, state: Array, t: float, load: Array | None, rate_out: Array) -> None:
         """q' and q'' (2, n) at q and q' (2, n), without the checks of what a user gives."""
@@ -381,13 +390,3 @@ class Mechanics:
         """Solve M x = x_out in place; numpy's function takes three times as long for some seven unknowns."""
         if self._lapack(M.T, x_out, overwrite_b=1)[3]:
             raise AnalysisError(SINGULAR)
-
-    def _projected(self, q: Array, v: Array, t: float) -> State:
-        for _ in range(PROJECTIONS):
-            eq = self._at(False, t, q).work.eq
-            change = np.linalg.lstsq(eq.J, eq.phi, rcond=1e-10)[0]
-            q = q - change
-            if np.abs(change).max(initial=0.0) <= CLOSED * max(1.0, np.abs(q).max(initial=0.0)):
-                break
-        eq = self._at(False, t, q, v).work.eq
-        return State(q, v - np.linalg.lstsq(eq.J, eq.phi1, rcond=1e-10)[0])

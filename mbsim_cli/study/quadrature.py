@@ -59,18 +59,14 @@ class Course:
             lengths = intervals(joined, self.jumps)
             by_quadrature = lengths / -6.0
             by_quadrature[(self.intervals + 1) % 2 :: 2] *= -1.0
-            by_quadrature[_without_partner(lengths, self.intervals)] = 0.0
+            # without those, by number, whose partner in a pair has a jump
+            partners = ((self.intervals + np.flatnonzero(lengths == 0.0)) ^ 1) - self.intervals
+            by_quadrature[partners[(partners >= 0) & (partners < len(lengths))]] = 0.0
             self.intervals += len(joined) - 1
             weights = np.stack([trapezoidal(lengths), _of_changes(by_quadrature)])
             by_motion = np.where(lengths == 0.0, 0.0, 0.5 * (shifts[:, 1:] + shifts[:, :-1]))
             self._latest = time, TimePoints(joined, lengths, weights, _of_changes(by_motion))
         return self._latest[1]
-
-
-def _without_partner(lengths: np.ndarray, first: int) -> np.ndarray:
-    """Those of intervals (k,), by number, whose partner in a pair has a jump; ``first`` is how many came before."""
-    partners = ((first + np.flatnonzero(lengths == 0.0)) ^ 1) - first
-    return partners[(partners >= 0) & (partners < len(lengths))]
 
 
 def _of_changes(factors: np.ndarray) -> np.ndarray:

@@ -380,14 +380,6 @@ def _objective(entry: Mapping[str, Any], by_fields: Mapping[str, np.ndarray]) ->
 METHOD = "ddm"  # which differentiates histories
 
 
-class _Found(NamedTuple):
-    """Results of a run at some values."""
-
-    rho: bytes
-    values: np.ndarray  # (m,)
-    jacobian: np.ndarray  # (m, p)
-
-
 class Residuals:
     """Histories of a model minus measurements, as functions of ``rho`` (p,), its parameters ``differentiated``.
 
@@ -412,28 +404,29 @@ class Residuals:
         self._times = _times(self._measured, times)
         self._scales = _scales(self._measured, scales or {})
         self._options = {**options, "sensitivity": METHOD}
-        self._last: _Found | None = None
+        self._last: tuple[bytes, np.ndarray, np.ndarray] | None = None  # rho, and what was found there
 
     def __call__(self, rho: Sequence[float] | np.ndarray) -> np.ndarray:
         """Residuals (m,), over the scales."""
-        return self._at(rho).values.copy()
+        return self._at(rho)[0].copy()
 
     def jacobian(self, rho: Sequence[float] | np.ndarray) -> np.ndarray:
         """Its derivatives (m, p) by the parameters of the model."""
-        return self._at(rho).jacobian.copy()
+        return self._at(rho)[1].copy()
 
     def __repr__(self) -> str:
         return f"<mbsim residuals: {', '.join(self._measured)} by {', '.join(self.model.differentiated)}>"
 
-    def _at(self, rho: Sequence[float] | np.ndarray) -> _Found:
-        place, last = np.array(rho, dtype=float), self._last
-        if last is None or last.rho != place.tobytes():
+    def _at(self, rho: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (m,) and their derivatives (m, p)."""
+        place = np.array(rho, dtype=float)
+        if self._last is None or self._last[0] != place.tobytes():
             every = 1 if self._times else None  # interpolated between steps, however many the file has stored
             result = self.model.recorded(place, self._options, every, second_run=False)
             parts = [self._of(result, name) for name in self._measured]
             values, jacobians = (np.concatenate(found) for found in zip(*parts, strict=True))
-            self._last = last = _Found(place.tobytes(), values, jacobians)
-        return last
+            self._last = place.tobytes(), values, jacobians
+        return self._last[1:]
 
     def _of(self, result: "Result", name: str) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of a history and their derivatives, where it was measured."""

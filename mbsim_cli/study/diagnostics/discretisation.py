@@ -145,9 +145,13 @@ class FirstRun(NamedTuple):
         of_derivatives = 1.0 / (min(ratio, (coarse.options.step / fine.options.step) ** order) - 1.0)
         if isinstance(self.resolution, Resolution) and isinstance(watched, Resolution):
             self.resolution.compare(watched, share)
-        found = {
-            name: _with_errors(result, others[name], share, of_derivatives) for name, result in self.results.items()
-        }
+        found = {}
+        for name, result in self.results.items():
+            errors, other = result.uncertainty.errors.copy(), others[name]
+            errors[0] = share * abs(result.value - other.value)
+            if len(other.gradient):
+                errors = np.append(errors[0], of_derivatives * np.abs(result.gradient - other.gradient))
+            found[name] = result._replace(uncertainty=result.uncertainty._replace(errors=errors))
         if self.divided_order and found:
             found = self._by_third_run(found, others)
         fields = self.plan.assembled.fields
@@ -297,15 +301,6 @@ def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient
     return result._replace(gradient=known, undefined={**result.undefined, **reasons}) if reasons else result
 
 
-def _with_errors(result: Gradient, other: Gradient, share: float, of_derivatives: float) -> Gradient:
-    """The result with shares of its difference from another as errors, one share for the value and one for the rest."""
-    errors = result.uncertainty.errors.copy()
-    errors[0] = share * abs(result.value - other.value)
-    if len(other.gradient):
-        errors = np.append(errors[0], of_derivatives * np.abs(result.gradient - other.gradient))
-    return result._replace(uncertainty=result.uncertainty._replace(errors=errors))
-
-
 # Reports and warnings.
 
 
@@ -377,9 +372,15 @@ def warnings(
             relative[np.abs(np.append(result.value, result.gradient))[: len(relative)] * changes < ROUND_OFF] = 0.0
         worst = int(np.argmax(relative))
         if relative[worst] > LIMIT:
-            what = name_of(name, worst, parameters)
             advice = ADVICE if options.analysis == "forward_dynamics" else MORE_SAMPLES
-            found.append(f"{what} {_of_number(result, worst, relative[worst], advice)}")
+            sentence = f"has an estimated discretisation error of {_percent(relative[worst])}; {advice}"
+            if not relative[worst] < NOT_FOLLOWED:  # a number smaller than its error may be zero
+                number, error = np.append(result.value, result.gradient)[worst], result.uncertainty.errors[worst]
+                sentence = (
+                    f"is {number:.1e} with an estimated discretisation error of {error:.1e}, so that it may be zero; "
+                    f"{advice} if it should not be"
+                )
+            found.append(f"{name_of(name, worst, parameters)} {sentence}")
         found += _of_useless(name, result, parameters)
     return found
 
@@ -413,17 +414,6 @@ def _of_useless(name: str, result: Gradient, parameters: Sequence["ParameterValu
         f"{name_of(name, worst + 1, parameters)} is {result.gradient[worst]:.1e}, so that round-off alone would change "
         f"{name}: the motion is chaotic, or steps let round-off grow, as adaptive ones may where the tolerance is close"
     ]
-
-
-def _of_number(result: Gradient, index: int, relative: float, advice: str) -> str:
-    """The error of an objective or derivative in words; a number smaller than its error may be zero."""
-    error, number = float(result.uncertainty.errors[index]), float(np.append(result.value, result.gradient)[index])
-    if relative < NOT_FOLLOWED:
-        return f"has an estimated discretisation error of {_percent(relative)}; {advice}"
-    return (
-        f"is {number:.1e} with an estimated discretisation error of {error:.1e}, so that it may be zero; "
-        f"{advice} if it should not be"
-    )
 
 
 ADVICE = "try a shorter step, or step: auto"

@@ -227,16 +227,14 @@ class ContactHealth:
             if contact.rolls:
                 self._lifted.setdefault(contact.name, []).extend(time[1:][touching[1:] != touching[:-1]].tolist())
             name = f"{'tyre' if contact.rolls else 'contact'} {contact.name}"
-            self._passages(name, time, sensors[:, contact.place], touching, ranges)
-
-    def _passages(self, name: str, time: np.ndarray, x: np.ndarray, touching: np.ndarray, ranges: np.ndarray) -> None:
-        low, high, way = np.minimum(x[1:], x[:-1]), np.maximum(x[1:], x[:-1]), np.abs(np.diff(x))
-        for start, end in ranges:
-            step = np.flatnonzero((low < end) & (high > start) & (end - start < STEPS * way) & touching[1:])
-            if len(step):
-                steps = (end - start) / float(way[step].max())
-                if steps < self._coarse.get(name, (STEPS,))[0]:
-                    self._coarse[name] = steps, float(time[step[0] + 1]), np.array([start, end])
+            x = sensors[:, contact.place]
+            low, high, way = np.minimum(x[1:], x[:-1]), np.maximum(x[1:], x[:-1]), np.abs(np.diff(x))
+            for start, end in ranges:
+                step = np.flatnonzero((low < end) & (high > start) & (end - start < STEPS * way) & touching[1:])
+                if len(step):
+                    steps = (end - start) / float(way[step].max())
+                    if steps < self._coarse.get(name, (STEPS,))[0]:
+                        self._coarse[name] = steps, float(time[step[0] + 1]), np.array([start, end])
 
     @property
     def warnings(self) -> list[str]:

@@ -20,7 +20,7 @@ from mbsim_cli.io.sid_file import read_shaped_mesh
 from mbsim_cli.io.tables import Column
 from mbsim_cli.io.target import is_result, is_vtk
 from mbsim_cli.model.layout import GROUND
-from mbsim_cli.model.pictures import Line, Scene, Surface
+from mbsim_cli.model.pictures import Line, Scene
 from mbsim_cli.model.units import quotient
 from mbsim_cli.reduction.mesh import drawn_edges, skin, write_vtu
 from mbsim_cli.reduction.reduce import ShapedMesh
@@ -276,6 +276,11 @@ def motion_of(filming: MovingModel) -> dict[str, Any]:
     number = {old: new for new, old in enumerate(points)}
     names = {name: number[k] for name, k in scene.names.items()}
     view = view_of(None, scene.up, filming.positions)
+    surfaces = [  # which do not deform
+        _drawn(one.body, one.points, one.triangles, one.edges, np.zeros((0, len(one.points), 3)))
+        | {"coordinates": np.zeros((1, 0))}
+        for one in scene.surfaces
+    ]
     return {
         "bodies": scene.bodies,
         "up": scene.up,
@@ -291,7 +296,7 @@ def motion_of(filming: MovingModel) -> dict[str, Any]:
         "solids": [(s.kind, s.body, s.center, s.axes, s.size) for s in scene.solids],
         "joints": [number[k] for k in scene.joints],
         "ground": [number[k] for k in scene.ground],
-        "meshes": [*(_mesh(filming, name) for name in moving.meshes), *map(_surface, scene.surfaces)],
+        "meshes": [*(_mesh(filming, name) for name in moving.meshes), *surfaces],
         "roads": [_road(filming, road) for road in moving.roads],
         "arrows": list(_arrows(filming.file, scene.bodies, names)),
     }
@@ -321,13 +326,6 @@ def _mesh(filming: MovingModel, name: str) -> dict[str, Any]:
     shown = np.concatenate(triangles) if triangles else np.zeros((0, 3), int)
     drawn = _drawn(moving.scene.bodies.index(name), mesh.points, shown, edges, mesh.shapes)
     return drawn | {"coordinates": np.array([moving.of_tree(z)[own] for z in filming.z])}
-
-
-def _surface(surface: Surface) -> dict[str, Any]:
-    """A mesh that does not deform."""
-    shapes = np.zeros((0, len(surface.points), 3))
-    drawn = _drawn(surface.body, surface.points, surface.triangles, surface.edges, shapes)
-    return drawn | {"coordinates": np.zeros((1, 0))}
 
 
 def _drawn(

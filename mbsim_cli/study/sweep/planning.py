@@ -253,14 +253,10 @@ def _settled(model_file: ModelFile, settings: Settings, method: str | None) -> S
     """Settings with the method that a study asks for, else the file's; raises UsageError for what studies lack."""
     stated = method or stated_method(model_file, settings)
     settings = replace(settings, method="ddm" if stated == AUTO else stated)
-    if is_automatic(model_file, settings):
-        found = either("mbsim run --step auto", "run(step='auto')")
-        raise UsageError(f"a study takes one step for all cases; give {option('step')}, which {found} finds")
-    if is_integrator_automatic(model_file, settings):
-        found = either("mbsim run --integrator auto", "run(integrator='auto')")
-        raise UsageError(
-            f"a study takes one integrator for all cases; give {option('integrator')}, which {found} finds"
-        )
+    for name, is_chosen in (("step", is_automatic), ("integrator", is_integrator_automatic)):
+        if is_chosen(model_file, settings):
+            found = either(f"mbsim run --{name} auto", f"run({name}='auto')")
+            raise UsageError(f"a study takes one {name} for all cases; give {option(name)}, which {found} finds")
     if settings.method in OTHERS:
         other = OTHERS[settings.method]
         raise UsageError(f"a study differentiates by ddm, not by {other}; give {option('sensitivity', 'ddm', 'none')}")

@@ -68,16 +68,14 @@ class Processes:
             self._team.append(_Worker(self._start))
         for depth in range(1, AHEAD + 1):  # all get a first group before any gets a second
             for worker in self._team:
-                if waiting and len(worker.groups) < depth:
-                    worker.give(self._group(waiting))
-
-    def _group(self, waiting: deque[Case]) -> list[Case]:
-        """The next cases for a worker; towards the end groups get smaller, so that all have work."""
-        most = min(self.batch_size, -(-len(waiting) // self._count))
-        group = [waiting.popleft()]
-        while len(group) < most and not {group[-1].number, waiting[0].number} & self._one_by_one:
-            group.append(waiting.popleft())
-        return group
+                if not waiting or len(worker.groups) >= depth:
+                    continue
+                # towards the end groups get smaller, so that all have work
+                most = min(self.batch_size, -(-len(waiting) // self._count))
+                group = [waiting.popleft()]
+                while len(group) < most and not {group[-1].number, waiting[0].number} & self._one_by_one:
+                    group.append(waiting.popleft())
+                worker.give(group)
 
     def _receive(self, worker: "_Worker", waiting: deque[Case]) -> Iterator[Computed]:
         try:
