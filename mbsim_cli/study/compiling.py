@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError, UsageError, one_line
+from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError, UsageError, counted, one_line
 from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses import ANALYSES
@@ -30,12 +30,7 @@ COMPILING = (
     "compiling {}{} and what they call, which later runs find in the cache; it takes up to a minute on a quiet machine "
     "with two cores, and three on a busy one"
 )
-NEXT = "compiling {}{}"
-COMPILED = "compiled {} in {:.0f} s: {}"
-NOT_KEPT = "compiled kernels cannot be kept for later runs: {}"
-READY = "kernels ready:"
 ENOUGH = 100  # steps of an adaptive integrator, after which it has called all of its kernels
-WAITING = "another run compiles {}; waiting for it"
 
 
 @dataclass
@@ -44,12 +39,6 @@ class Compiled:
 
     names: list[str]
     seconds: float = 0.0
-
-    @property
-    def sentence(self) -> str:
-        """Names and number in words."""
-        count = f"{len(self.names)} kernels" if len(self.names) > 1 else "1 kernel"
-        return COMPILED.format(count, self.seconds, ", ".join(self.names))
 
 
 def compile_kernels(
@@ -76,10 +65,10 @@ def compile_kernels(
         nonlocal show, companion
         if not in_vain:
             require_keeping()
-        sentence = NEXT if compiled.names else COMPILING
+        sentence = "compiling {}{}" if compiled.names else COMPILING
         compiled.names.append(name)
         listener.say(sentence.format(name, " for complex numbers" if in_complex else ""))
-        show = show or shown.enter_context(listener.count(READY))
+        show = show or shown.enter_context(listener.count("kernels ready:"))
         from mbsim_cli.kernels.compiler.companion import Companion
 
         companion = companion or Companion(compile_kernels, problem, SILENT, theta, objectives)
@@ -92,7 +81,11 @@ def compile_kernels(
             show(ready)
 
     options, few = problem.options, first_step(problem)
-    watch = _watch.watch_compilation(begin, lambda name: listener.say(WAITING.format(name)), count)
+
+    def waits(name: str) -> None:
+        listener.say(f"another run compiles {name}; waiting for it")
+
+    watch = _watch.watch_compilation(begin, waits, count)
     tape = None
     if options.sensitivity == "adjoint" and theta is None:
         tape = ANALYSES[options.analysis].tape(replace(problem, options=replace(options, memory=None)))
@@ -105,8 +98,11 @@ def compile_kernels(
         if companion:
             companion.stop()
     compiled.seconds = perf_counter() - start
-    if compiled.names:
-        listener.say(NOT_KEPT.format(_watch.STORE.trouble) if _watch.STORE.trouble else compiled.sentence)
+    if compiled.names and _watch.STORE.trouble:
+        listener.say(f"compiled kernels cannot be kept for later runs: {_watch.STORE.trouble}")
+    elif compiled.names:
+        names = ", ".join(compiled.names)
+        listener.say(f"compiled {counted(len(compiled.names), 'kernel')} in {compiled.seconds:.0f} s: {names}")
     return compiled
 
 

@@ -475,19 +475,13 @@ def table_of(content: ResultFile, names: Sequence[str], derivatives: bool, poses
                 unit = content.parameters[parameter]["unit"]
                 for label, own, values in zip(series.labels, series.units, number.T, strict=True):
                     found.append(Column(f"d {label}/d {parameter}", quotient(own, unit), values))
-    return found + (_poses(content) if poses else [])
-
-
-def _poses(content: ResultFile) -> list[Column]:
-    """Place and orientation of every body at all stored times."""
-    found = _poses_of(content)
-    named = [(f"position.{axis}", "m") for axis in PLACE] + [(f"orientation.{name}", "1") for name in TURN]
-    every = np.concatenate([found.position, found.orientation], axis=2)
-    return [
-        Column(f"{body}.{name}", unit, every[:, number, k])
-        for number, body in enumerate(found.bodies)
-        for k, (name, unit) in enumerate(named)
-    ]
+    if poses:
+        posed = _poses_of(content)
+        named = [(f"position.{axis}", "m") for axis in PLACE] + [(f"orientation.{name}", "1") for name in TURN]
+        every = np.concatenate([posed.position, posed.orientation], axis=2)
+        for number, body in enumerate(posed.bodies):
+            found += [Column(f"{body}.{name}", unit, every[:, number, k]) for k, (name, unit) in enumerate(named)]
+    return found
 
 
 def _poses_of(content: ResultFile) -> Poses:

@@ -43,8 +43,8 @@ class _NotCached(Exception):
     """A loop must be compiled, here or in another process."""
 
 
-def _give_up(kernel: str) -> None:
-    raise _NotCached(kernel)
+def _give_up(*_: str) -> None:
+    raise _NotCached
 
 
 def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
@@ -56,17 +56,24 @@ def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
         _, made = compile_lanes(problem, listener)
     elif seconds >= WORTH_LOADING:
         with suppress(_NotCached):
-            made = _call_loop(problem, listener, _give_up, _give_up)
+            _, made = compile_lanes(problem, listener, _give_up, _give_up)
     return TOGETHER if made else 1
 
 
 def compile_lanes(
-    problem: Problem, listener: Listener, require: Callable[[], None] = lambda: None
+    problem: Problem,
+    listener: Listener,
+    require: Callable[[], None] = lambda: None,
+    waits: Callable[[str], None] | None = None,
 ) -> tuple[list[str], bool]:
     """Load or compile the kernels of cases in lanes, by a first step; ``require`` is called before each compilation.
 
-    Returns the names of compiled kernels, and whether there was a first step.
+    ``waits`` gets the name of a kernel that another process compiles. Returns the names of compiled kernels, and
+    whether there was a first step; there is none where the model makes none in lanes.
     """
+    from mbsim_cli.kernels.compiler.watch import watch_compilation
+    from mbsim_cli.solve.lanes import run_beside
+
     names: list[str] = []
 
     def begin(name: str) -> None:
@@ -74,23 +81,10 @@ def compile_lanes(
         names.append(name)
         listener.say(f"compiling {name}, for eight cases at once")
 
-    return names, _call_loop(problem, listener, begin)
-
-
-def _call_loop(
-    problem: Problem, listener: Listener, started: Callable[[str], None], waits: Callable[[str], None] | None = None
-) -> bool:
-    """Make the first step in lanes, which loads or compiles all kernels; False if the model makes none in lanes.
-
-    ``started`` gets the name of a kernel that must be compiled, ``waits`` that of one which another process compiles.
-    """
-    from mbsim_cli.kernels.compiler.watch import watch_compilation
-    from mbsim_cli.solve.lanes import run_beside
-
     waiting: dict[str, Any] = {"waits": waits} if waits else {}
-    with watch_compilation(started, **waiting):
+    with watch_compilation(begin, **waiting):
         runs, _ = run_beside([at_every_step(first_step(problem))] * 2, listener.poll)
-    return any(run is not None for run in runs)
+    return names, any(run is not None for run in runs)
 
 
 def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan], float]:
@@ -205,7 +199,12 @@ class CaseEvaluator:
         """Numbers, remarks, and the further data of a case as content of a frame."""
         plan, timing, data = planned.plan, planned.timing, b""
         if self._plan.full:
-            outcome, result = self._recorded(plan, case, timing)
+            command = command_of(self._plan, case.values.tolist())
+            with TemporaryDirectory(prefix="mbsim-") as folder:
+                target = Path(folder, "result.h5")  # as ``mbsim run`` would write it
+                free = {"force": False, "protected": ()}
+                outcome = recorded(plan, target, free, command, timing, self._listener)
+                result = target.read_bytes()
             data = packed(CaseData(case.number, case.identity, np.zeros(0), np.zeros((0, 0)), result))
         elif self._plan.sensors:
             rows = plan.assembled.sensor_rows
@@ -220,14 +219,6 @@ class CaseEvaluator:
         found = (outcome.results[column.name] for column in self._plan.objectives)
         numbers = np.concatenate([np.zeros(0), *(np.append(result.value, result.gradient) for result in found)])
         return numbers, _remarks(self._plan, outcome), data
-
-    def _recorded(self, planned: Plan, case: Case, timing: Timing) -> tuple[Outcome, bytes]:
-        """The outcome, and the result file that ``mbsim run`` would write."""
-        command = command_of(self._plan, case.values.tolist())
-        with TemporaryDirectory(prefix="mbsim-") as folder:
-            target = Path(folder, "result.h5")
-            outcome = recorded(planned, target, {"force": False, "protected": ()}, command, timing, self._listener)
-            return outcome, target.read_bytes()
 
 
 def base_of(plan: StudyPlan, listener: Listener) -> Plan:
