@@ -126,16 +126,6 @@ class Outcome:
         }
 
     @property
-    def modes(self) -> list[dict[str, Any]] | None:
-        """Modes as plain data, of an analysis of modes."""
-        return getattr(self.diagnostics.health, "modes", None)
-
-    @property
-    def responses(self) -> dict[str, Any] | None:
-        """Frequency response as plain data, of such an analysis."""
-        return getattr(self.diagnostics.health, "responses", None)
-
-    @property
     def report(self) -> dict[str, Any]:
         """Plain data, as ``run --json`` prints them."""
         plan, diagnostics = self.plan, self.diagnostics
@@ -158,10 +148,7 @@ class Outcome:
             "discretisation": self.discretisation,
             "warnings": self.warnings,
         }
-        if self.modes is not None:
-            report["modes"] = self.modes
-        if self.responses is not None:
-            report["frequency_response"] = self.responses
+        report |= diagnostics.health.details  # modes, or a frequency response
         if diagnostics.extremes:
             report["extremes"] = diagnostics.extremes.report
         if plan.method == "fd":

@@ -69,6 +69,11 @@ class Diagnostics:
         raise NotImplementedError
 
     @property
+    def details(self) -> dict[str, Any]:
+        """Further entries of the report of a run, as plain data."""
+        return {}
+
+    @property
     def warnings(self) -> list[str]:
         """Sentences on what is out of the ordinary."""
         return []
@@ -422,10 +427,9 @@ class ModalHealth(LinearHealth):
     def report(self) -> dict[str, Any]:
         return super().report | {"neutral": self.found.neutral}
 
-    @cached_property
-    def modes(self) -> list[dict[str, Any]]:
-        """Modes as plain data."""
-        return plain_modes(self.found, self._problem.names)
+    @property
+    def details(self) -> dict[str, Any]:
+        return {"modes": plain_modes(self.found, self._problem.names)}
 
     @property
     def warnings(self) -> list[str]:
@@ -461,22 +465,21 @@ def plain_modes(found: Any, names: Any) -> list[dict[str, Any]]:
 class ResponseHealth(LinearHealth):
     """Also whether an input has no response."""
 
-    @cached_property
-    def responses(self) -> dict[str, Any]:
-        """The frequency response as plain data: gains and phases by output and input, one a frequency."""
+    @property
+    def details(self) -> dict[str, Any]:
+        """The frequency response: gains and phases by output and input, one a frequency."""
         found = self.found
-        parts = {"gain": np.abs(found.value), "phase": found.phase}
-        return {
+        response: dict[str, Any] = {
             "frequencies": found.frequencies.tolist(),
             "inputs": dict(zip(found.inputs, found.input_units, strict=True)),
             "outputs": dict(zip(found.outputs, found.output_units, strict=True)),
-        } | {
-            name: {
+        }
+        for name, part in (("gain", np.abs(found.value)), ("phase", found.phase)):
+            response[name] = {
                 output: {given: part[:, o, k].tolist() for k, given in enumerate(found.inputs)}
                 for o, output in enumerate(found.outputs)
             }
-            for name, part in parts.items()
-        }
+        return {"frequency_response": response}
 
     @property
     def warnings(self) -> list[str]:
