@@ -14,7 +14,6 @@ from mbsim_cli.study.diagnostics.health import (
     Diagnostics,
     DrivenHealth,
     Health,
-    HealthFromRest,
     ModalHealth,
     ResponseHealth,
     RestHealth,
@@ -118,9 +117,9 @@ class ForwardDynamics(Analysis):
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
         from mbsim_cli.solve.breakpoints import begins_unseen
 
-        watched = HealthFromRest if problem.options.start == "equilibrium" else Health
-        unseen, jumps = begins_unseen(problem), problem.theta.real[list(problem.jumps)]
-        return watched(problem.options, problem.names, keeps_energy(problem), problem.touching, unseen, jumps)
+        conserves, unseen = keeps_energy(problem), begins_unseen(problem)
+        jumps = problem.theta.real[list(problem.jumps)]
+        return Health(problem.options, problem.names, conserves, problem.touching, unseen, jumps)
 
 
 def keeps_energy(problem: Problem) -> bool:

@@ -209,7 +209,6 @@ def specimens() -> Iterator[list[Path]]:
 # Kernels compiled before any run needs them: by the first steps of a model's analyses.
 
 METHODS = ("none", "ddm", "adjoint")
-_NOTHING = Settings()  # replaced
 
 
 class Variant(NamedTuple):
@@ -232,7 +231,7 @@ class Variant(NamedTuple):
 
 
 def precompile(
-    paths: Sequence[Path], every: bool, listener: Listener, lanes: bool = False, stated: Settings = _NOTHING
+    paths: Sequence[Path], every: bool, listener: Listener, lanes: bool, stated: Settings
 ) -> Iterator[Variant]:
     """Compile what the models' analyses need, with and without gradients; ``every``: all formulations, integrators.
 

@@ -63,18 +63,13 @@ class Course:
             partners = ((self.intervals + np.flatnonzero(lengths == 0.0)) ^ 1) - self.intervals
             by_quadrature[partners[(partners >= 0) & (partners < len(lengths))]] = 0.0
             self.intervals += len(joined) - 1
-            weights = np.stack([trapezoidal(lengths), _of_changes(by_quadrature)])
+            # factors times the changes over intervals, as weights of time points
+            of_quadrature = -np.diff(by_quadrature, prepend=0.0, append=0.0)
+            weights = np.stack([trapezoidal(lengths), of_quadrature])
             by_motion = np.where(lengths == 0.0, 0.0, 0.5 * (shifts[:, 1:] + shifts[:, :-1]))
-            self._latest = time, TimePoints(joined, lengths, weights, _of_changes(by_motion))
+            of_motion = -np.diff(by_motion, prepend=0.0, append=0.0)
+            self._latest = time, TimePoints(joined, lengths, weights, of_motion)
         return self._latest[1]
-
-
-def _of_changes(factors: np.ndarray) -> np.ndarray:
-    """Weights (..., B) of time points in the sum of factors (..., B - 1) times the changes over intervals."""
-    weights = np.zeros((*factors.shape[:-1], factors.shape[-1] + 1))
-    weights[..., 1:] = factors
-    weights[..., :-1] -= factors
-    return weights
 
 
 def intervals(time: np.ndarray, jumps: Sequence[Jump]) -> np.ndarray:

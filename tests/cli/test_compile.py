@@ -214,7 +214,8 @@ from mbsim_cli.study.compiling import Compiled
 from mbsim_cli.study.compiling import specimens
 compiling._ways = lambda stated: [compiling.Settings(formulation="recursive", integrator="rk4"), compiling.Settings()]
 with specimens() as paths:
-    refused = [variant.model for variant in compiling.precompile(paths, True, SILENT) if variant.refused]
+    variants = compiling.precompile(paths, True, SILENT, False, compiling.Settings())
+    refused = [variant.model for variant in variants if variant.refused]
 assert all("closed_loop" in model for model in refused), refused
 print(*called)
 """

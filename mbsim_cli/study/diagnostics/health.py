@@ -24,6 +24,7 @@ STILL = 1e-9  # m, rad or 1 in the time of the run: coordinates that move by les
 IMPACTS = 1.5  # order of errors of derivatives where forces begin like this power of a depth, by Hertz, or a higher one
 REACH = 2.0  # times the change in a step: gaps as near as that may close and open between its ends
 SHOWN = 4  # constraints of a singular position
+UNSTABLE = "the smallest disturbance drives the mechanism away from it"
 INCONSISTENT = "bodies that deform, whose data do not fit together to the second order, keep it at no step"
 UNITS = ("position", "velocity", "acceleration")
 
@@ -101,6 +102,7 @@ class Health(Diagnostics):
         self._above = np.zeros((2, len(self._column)), bool)  # whether ever above the value, and ever below
         self._near = False  # whether a gap may have closed between two time points
         self._gaps: np.ndarray | None = None  # those at the latest time point
+        self._stable = True  # the equilibrium that the motion starts at, if it does
         self._singular: list[tuple[float, np.ndarray]] = []  # times behind singular positions, and constraints there
         self._time_points = 0
         self._iterations = self._most = 0
@@ -119,6 +121,8 @@ class Health(Diagnostics):
 
     def add(self, block: Block) -> None:
         self._time_points += len(block.time)
+        if block.rest[0] is not None:
+            self._stable = block.rest[0].modes.stable
         self._counts += block.work.sum(axis=0)
         if self._column.size:
             self._add_gaps(block.sensors[:, self._column].real - self._value)
@@ -234,7 +238,8 @@ class Health(Diagnostics):
 
     @property
     def warnings(self) -> list[str]:
-        found, report, options = [], self.report, self._options
+        report, options = self.report, self._options
+        found = [] if self._stable else [f"the motion starts at an unstable equilibrium: {UNSTABLE}"]
         if self._violated is not None:
             found.append(
                 f"constraints are violated by up to {self.drift:.1e}, first at t = {self._violated:.6g} s: do they "
@@ -290,8 +295,6 @@ class DrivenHealth(Health):
 
 # Diagnostics of a static equilibrium.
 
-UNSTABLE = "the smallest disturbance drives the mechanism away from it"
-
 
 class TimePointHealth(Diagnostics):
     """Base of the diagnostics of analyses with one time point and no steps."""
@@ -336,22 +339,6 @@ class RestHealth(TimePointHealth):
             "iterations": found.iterations,
             "drift": float(self._block.drift[0, 0]),
         }
-
-
-class HealthFromRest(Health):
-    """Diagnostics of a motion that starts at an equilibrium; also whether the equilibrium is stable."""
-
-    _stable = True
-
-    def add(self, block: Block) -> None:
-        if block.rest[0] is not None:
-            self._stable = block.rest[0].modes.stable
-        super().add(block)
-
-    @property
-    def warnings(self) -> list[str]:
-        own = [] if self._stable else [f"the motion starts at an unstable equilibrium: {UNSTABLE}"]
-        return own + super().warnings
 
 
 # Diagnostics of inverse dynamics.
