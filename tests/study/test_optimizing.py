@@ -20,7 +20,7 @@ from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.design import Designs, Enough, Limit, Variables, optimality
 from mbsim_cli.study.optimizing.methods import method_for, search
-from mbsim_cli.study.optimizing.optimize import Analyses, Request, history_of, line_of, optimize, report_of, warnings_of
+from mbsim_cli.study.optimizing.optimize import Request, Task, history_of, line_of, optimize, report_of, warnings_of
 from mbsim_cli.study.sweep.frames import framed, read_frames
 from tests.spec.example import write
 
@@ -329,13 +329,13 @@ from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.optimizing import optimize
 from mbsim_cli.study.assembling import Settings
 
-honest, calls = optimize.Analyses.objectives, []
+honest, calls = optimize.Task.objectives, []
 def objectives(self, values):
     calls.append(1)
     if len(calls) == 4:
         os.kill(os.getpid(), signal.SIGKILL)
     return honest(self, values)
-optimize.Analyses.objectives = objectives
+optimize.Task.objectives = objectives
 request = optimize.Request("calm", Path(sys.argv[2]))
 optimize.optimize(Path(sys.argv[1]), request, Settings(step=5e-3), Listener(), "mbsim")
 """
@@ -365,9 +365,9 @@ def killed(tmp_path):
 
 def recomputed(tmp_path, monkeypatch, **options):
     """Analyses that the search needs, sentences, the history of the result, and the number of all analyses."""
-    honest, calls, listener = Analyses.objectives, [], Noting()
+    honest, calls, listener = Task.objectives, [], Noting()
     with monkeypatch.context() as counted:
-        counted.setattr(Analyses, "objectives", lambda self, values: calls.append(1) or honest(self, values))
+        counted.setattr(Task, "objectives", lambda self, values: calls.append(1) or honest(self, values))
         report, output = calm(tmp_path, listener, **options)
     with h5py.File(output) as file:
         history = file["optimization/values"][:].tobytes() + file["optimization/objectives"][:].tobytes()
