@@ -178,17 +178,14 @@ class Peak:
         """Add rows that begin with the last time point before; ``largest`` is None if none is above earlier ones."""
         if largest is not None:
             near = rows[:, max(0, largest - 1) : largest + 2]
-            self._look(near if largest else np.concatenate([self._before, near], axis=1))
+            near = near if largest else np.concatenate([self._before, near], axis=1)
+            self.error = np.zeros(len(near))
+            if near.shape[1] == 3:  # on both sides of the largest one
+                steps = np.diff(near.real)
+                self.error = 0.5 * np.abs(steps).max(axis=1)
+                self.error[0] = abs(steps[0, 1] - steps[0, 0]) / 8.0
         if rows.shape[1] > 1:
             self._before = rows[:, -2:-1].copy()
-
-    def _look(self, near: np.ndarray) -> None:
-        """Estimate from rows at the largest time point and beside it, if it has two sides."""
-        self.error = np.zeros(len(near))
-        if near.shape[1] == 3:
-            steps = np.diff(near.real)
-            self.error = 0.5 * np.abs(steps).max(axis=1)
-            self.error[0] = abs(steps[0, 1] - steps[0, 0]) / 8.0
 
 
 STEEPEST = 300.0  # exponent: with it exp(s f) and its inverse are numbers, and their products with others

@@ -38,8 +38,7 @@ def load(
     Raises ModelError with all that is wrong, InputOutputError where the file cannot be read, and
     UsageError for a name that it does not have.
     """
-    given = united(values, parameters)
-    return Model(path, by=by, all_numbers=all_numbers, listener=listener, parameters=given)
+    return Model(path, by=by, all_numbers=all_numbers, listener=listener, parameters=united(values, parameters))
 
 
 def loads(

@@ -24,7 +24,6 @@ from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.run import Outcome, run
 
 if TYPE_CHECKING:
-    from mbsim_cli.io.linear_models import ModesFound
     from mbsim_cli.io.optimization import History
 
 # Runs that write a result file meanwhile.
@@ -179,6 +178,14 @@ def findings_of(outcome: Outcome) -> Findings:
         assert mesh is not None  # bodies with fields have one
         values = mesh.fields[field.name]
         fields.append(FieldOnMesh(field.name, values, field.body.name, mesh.points, mesh.cells, mesh.kind))
+    modes = None
+    if isinstance(health, ModalHealth):
+        from mbsim_cli.io.linear_models import MODE_UNITS, ModesFound
+
+        found = health.found
+        parts = {name: MODE_NUMBERS[name](found.value, found.d_value) for name in MODE_UNITS}
+        numbers, gradients = ({name: part[k] for name, part in parts.items()} for k in (0, 1))
+        modes = ModesFound(numbers, gradients, found.shape.T, found.d_shape.transpose(1, 0, 2), found.neutral)
     return Findings(
         objectives,
         fields,
@@ -188,19 +195,9 @@ def findings_of(outcome: Outcome) -> Findings:
         outcome.warnings,
         dict(health.work),
         outcome.discretisation,
-        _modes(health, plan.assembled.problem.names.parameters) if isinstance(health, ModalHealth) else None,
+        modes,
         health.found if isinstance(health, ResponseHealth) else None,
     )
-
-
-def _modes(health: ModalHealth, parameters: Sequence[str]) -> "ModesFound":
-    """Modes of an analysis of modes."""
-    from mbsim_cli.io.linear_models import MODE_UNITS, ModesFound
-
-    found = health.found
-    parts = {name: MODE_NUMBERS[name](found.value, found.d_value) for name in MODE_UNITS}
-    numbers, gradients = ({name: part[k] for name, part in parts.items()} for k in (0, 1))
-    return ModesFound(numbers, gradients, found.shape.T, found.d_shape.transpose(1, 0, 2), found.neutral)
 
 
 def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Listener) -> None:
