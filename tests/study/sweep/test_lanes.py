@@ -24,20 +24,20 @@ def problem_of(formulation):
 
 
 class Loops:
-    """In place of what calls the loop: whether it is in the cache, or another process makes it."""
+    """In place of what compiles the loop: whether it is in the cache, or another process makes it."""
 
     def __init__(self, monkeypatch, *, kept=False, awaited=False):
         self.compiled, self.calls, self._kept, self._awaited = 0, 0, kept, awaited
-        monkeypatch.setattr(evaluating, "_call_loop", self)
+        monkeypatch.setattr(evaluating, "compile_lanes", self)
 
-    def __call__(self, problem, listener, started, waits=None):
+    def __call__(self, problem, listener, require=lambda: None, waits=None):
         self.calls += 1
         if self._awaited and waits:
             waits("loop")
         if not self._kept:
-            started("loop")
+            require()
             self.compiled += 1
-        return True
+        return ["loop"], True
 
 
 @pytest.mark.parametrize(("formulation", "worth"), [("recursive", 20.0), ("ali3p-rtdyn1", 40.0)])
