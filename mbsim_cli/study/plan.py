@@ -119,17 +119,16 @@ def plan_run(
         else:
             settings = replace(settings, method=method, memory=None)
         listener.say(f"gradients by {method}: {reason}")
-    with timing.phase("solve"):
-        choice = None
-        if chooses_steps(model_file, settings):
-            from mbsim_cli.study.automatic_step import resolve_automatic
+    choice = None
+    if chooses_steps(model_file, settings):
+        from mbsim_cli.study.automatic_step import resolve_automatic
 
-            # parameters of the solver's own derivatives
-            solved_for = parameters if method in ("ddm", "adjoint") else []
+        solved_for = parameters if method in ("ddm", "adjoint") else []  # by the solver's own derivatives
+        with timing.phase("solve"):
             settings, choice = resolve_automatic(model_file, settings, solved_for, timing, listener)
-    with timing.phase("load"):
-        if choice:
+        with timing.phase("load"):  # with the step, tolerance or integrator that was chosen
             named = build(model_file, settings, parameters)
+    with timing.phase("load"):
         assembled = named if method != "fd" else build(model_file, settings, [])
     return Plan(model_file, settings, method, named, assembled, choice)
 

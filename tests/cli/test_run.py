@@ -6,6 +6,10 @@ import pytest
 
 from mbsim_cli.cli import output
 from mbsim_cli.cli.run import _print
+from mbsim_cli.solve.open_trees import open_tree
+from mbsim_cli.study.assembling import Settings, load
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.plan import Timing, plan_run
 
 
 @pytest.fixture
@@ -204,6 +208,13 @@ def test_an_automatic_integrator_is_told_with_its_reason(mbsim, pendulum):
     done = mbsim("run", pendulum, "--formulation", "recursive", "--integrator", "auto", "--tolerance", "1e-4")
     assert "integrator dop853: accuracy bounds the steps of dop853 up to t = " in done.err
     assert mbsim("run", pendulum, "--formulation", "ali3p-rtdyn1", "--integrator", "auto").code == 2
+
+
+def test_an_automatic_integrator_is_the_one_of_the_run(pendulum, monkeypatch):
+    monkeypatch.setattr(open_tree, "pilot", lambda problem: open_tree.Pilot(1.0, 1.0, 0))  # stability bounds its steps
+    settings = Settings(formulation="recursive", integrator="auto")
+    plan = plan_run(load(pendulum, settings), settings, Timing(), SILENT)
+    assert plan.assembled.problem.options.integrator == plan.settings.integrator == "esdirk"
 
 
 def test_an_accuracy_chooses_tolerance_and_integrator(mbsim, pendulum):
