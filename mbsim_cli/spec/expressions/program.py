@@ -160,6 +160,8 @@ FUNCTIONS: dict[str, Elementary] = {
     "max": _extreme(np.argmax),
 }
 FUNCTIONS = {name: each._replace(name=name) for name, each in FUNCTIONS.items()}
+_OTHERS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, NEGATE, SIGN, LESS, LESS_EQUAL, SELECT)
+OPERATIONS = FUNCTIONS | {each.name: each for each in _OTHERS}
 
 
 Step = tuple[Elementary, tuple[int, ...]]  # an operation, and the places of its arguments

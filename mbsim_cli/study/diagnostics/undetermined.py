@@ -11,19 +11,7 @@ from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import Operation, Sensor
 from mbsim_cli.model.layout import NONE, Names
 from mbsim_cli.model.problem import Block, Branching, InverseBlock, Problem
-from mbsim_cli.spec.expressions.program import (
-    ADD,
-    DIVIDE,
-    FUNCTIONS,
-    LESS,
-    LESS_EQUAL,
-    MULTIPLY,
-    NEGATE,
-    POWER,
-    SELECT,
-    SIGN,
-    SUBTRACT,
-)
+from mbsim_cli.spec.expressions.program import OPERATIONS
 from mbsim_cli.study.diagnostics.steps import Following
 
 if TYPE_CHECKING:
@@ -367,8 +355,7 @@ def sizes(problem: Problem) -> np.ndarray:
 
 SLIGHT = 1e-3  # of the largest value: smaller jumps are not warned of
 HALVINGS = 50  # of the time between stored ones
-_OPERATIONS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, NEGATE, SIGN, LESS, LESS_EQUAL, SELECT, *FUNCTIONS.values())
-_VALUES = {CODES[operation.name]: operation.value for operation in _OPERATIONS if operation.name in CODES}
+_VALUES = {CODES[name]: operation.value for name, operation in OPERATIONS.items() if name in CODES}
 
 
 def _leaps(code: int, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
