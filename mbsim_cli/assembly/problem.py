@@ -380,7 +380,11 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         branchings=packed.branchings,
         expressed=expressed(packing.model_file, packed.sensors.rows, wanted),
         summed=any(objective.is_sum for objective in packing.model_file.objectives.values()),
-        summed_laws=tuple(packed.model.forces.law[np.isin(packed.forces.names, comparisons), 0].tolist()),
+        summed_laws=tuple(
+            law
+            for name, law in zip(packed.forces.names, packed.model.forces.law[:, 0].tolist(), strict=True)
+            if name in comparisons
+        ),
     )
     found = [packing.numbers.undefined, *(body.undefined for body in system.elastic)]
     undefined = {name: why for reasons in found for name, why in reasons.items() if name in wanted}

@@ -130,7 +130,7 @@ def _laws_of_elements(model: Model) -> np.ndarray:
 def laws_that_move(problem: Problem) -> np.ndarray:
     """``laws_of_forces`` but for those of comparisons of t that sums over time alone read."""
     laws = laws_of_forces(problem.model)
-    return laws[~np.isin(laws, problem.summed_laws)]
+    return laws[[law not in problem.summed_laws for law in laws.tolist()]]
 
 
 def groups_in_run(breakpoints: Sequence[Breakpoint], end: float) -> list[list[Breakpoint]]:

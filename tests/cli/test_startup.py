@@ -55,16 +55,21 @@ def test_modules_are_the_command(module):
     assert subprocess.run(command, env=environment(), capture_output=True, text=True).stdout.startswith("mbsim ")
 
 
-def test_a_run_imports_what_it_needs(tmp_path):
-    """A closed loop: no solvers of open trees, no other analysis, no data of flexible bodies, no threads, no draws."""
-    arguments = ["run", str(ROOT / "models" / "fivebar.yaml"), "-o", str(tmp_path / "r.h5"), "--force", "-q"]
+@pytest.mark.parametrize(
+    ("model", "unneeded"),
+    [
+        ("fivebar", ("open_trees", "mbsim_cli.reduction", "concurrent.futures", "numpy.ma.", "numpy.random")),
+        ("human43", ("open_trees", "mbsim_cli.reduction", "numpy.ma.")),
+    ],
+)
+def test_a_run_imports_what_it_needs(tmp_path, model, unneeded):
+    arguments = ["run", str(ROOT / "models" / f"{model}.yaml"), "-o", str(tmp_path / "r.h5"), "--force", "-q"]
     script = f"""
 import sys
 from mbsim_cli.cli import outcome
 code = outcome.call({arguments!r})
 own = [name for name in sys.modules if name.partition(".")[0] == "mbsim_cli"]
-others = [name for name in own if "open_trees" in name or "reduction" in name]
-others += [name for name in ("concurrent.futures", "numpy.ma", "numpy.random") if name in sys.modules]
+others = [name for name in sys.modules if any(part in name for part in {unneeded!r})]
 print(code, len(own), *others, file=sys.stderr)
 """
     for _ in range(2):  # the first one may compile

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from decimal import ROUND_DOWN, Context
+from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -72,31 +73,45 @@ def second_run(plan: "Plan", resolution: Resolution | NoSteps, listener: Listene
     if not _is_needed(plan) or plan.method == "adjoint" or helpful(2) < 2:
         yield lambda: solve(listener, "estimating errors")
         return
-    from concurrent.futures import ThreadPoolExecutor, wait
+    beside = _Beside(solve)
+    beside.start()
+    try:
+        yield lambda: beside.ended(listener)
+    finally:
+        beside.is_over = True
+        beside.join()
 
-    beside = _Beside()
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(solve, beside)
 
-        def ended() -> SecondRun:
-            while not wait([running], PATIENCE).done:
-                listener.poll()
-            return running.result()
+class _Beside(Thread, Listener):
+    """Makes a second run beside the first one; it listens to that run, and ends it once the first one is over.
 
+    (A pool of threads would do the same, and takes 3 ms to import.)
+    """
+
+    def __init__(self, solve: Callable[[Listener], SecondRun]):
+        super().__init__()
+        self.is_over = False
+        self._solve = solve
+        self._found: SecondRun | BaseException = Interrupted()
+
+    def run(self) -> None:
         try:
-            yield ended
-        finally:
-            beside.is_over = True
-
-
-class _Beside(Listener):
-    """Ends a second run at its next block, once the first one is over."""
-
-    is_over = False
+            self._found = self._solve(self)
+        except BaseException as error:
+            self._found = error
 
     def poll(self) -> None:
         if self.is_over:
             raise Interrupted
+
+    def ended(self, listener: Listener) -> SecondRun:
+        """The run, once it has ended; meanwhile the ``listener`` may end the wait."""
+        while self.is_alive():
+            listener.poll()
+            self.join(PATIENCE)
+        if isinstance(self._found, BaseException):
+            raise self._found
+        return self._found
 
 
 class FirstRun(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.model.codes import TRANSLATIONS, TURNING, Axes, Force
-from mbsim_cli.model.coordinates import among
+from mbsim_cli.model.coordinates import all_but, among
 from mbsim_cli.model.layout import BODY_SIZE, COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, STEP, Model
 
 NOTHING, COPY, ADD = 0, 1, 2
@@ -178,7 +178,7 @@ class Chain:
         above = self.parent[first]
         free = (above == self.parent.size) | (np.append(self.travels, 1.0)[above] == 0.0)
         self.arm[(*at, first)] = np.where(free[:, None], 0.0, arm)
-        further = np.setdiff1d(np.arange(self.parent.size), tree.first_column[:-1][~self.fixed])
+        further = all_but(self.parent.size, tree.first_column[:-1][~self.fixed])
         self.frame[..., further, :] = (self.axes[further - 1].transpose(0, 2, 1) @ self.axes[further]).reshape(-1, 9)
 
     def _joint_side(self, bodies, at, block):
