@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
-from mbsim_cli.assembly.tree.kinematics import Poses, measured, poses
+from mbsim_cli.assembly.tree.kinematics import measured, poses
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import TYRES, Force, Measure
 from mbsim_cli.model.coordinates import kinds, of_columns
-from mbsim_cli.model.layout import NONE, STEP, Model
+from mbsim_cli.model.layout import NONE, STEP
 from mbsim_cli.model.problem import Problem, instants_of
 from mbsim_cli.solve.breakpoints import ends, going_on, terms_of
 from mbsim_cli.solve.inverse.analysis import with_natural_values
@@ -124,7 +124,8 @@ def _uses(problem: Problem, state: State) -> Iterator[Use]:
             yield Use(of_rate, f"the rate of force '{names.forces[f]}'", rate)
         if kind in TYRES:
             center = tuple(problem.theta[model.forces.theta[f] : model.forces.theta[f] + 3])
-            x = _at(model, problem, state.z).point(model.pairs.b[model.forces.pair[f]], center)[0]
+            at = poses(model.tree, problem.theta.tolist(), state.z.tolist())
+            x = at.point(model.pairs.b[model.forces.pair[f]], center)[0]
             yield Use(of_time, f"x under the wheel of tyre '{names.forces[f]}'", x)
         else:
             yield Use(of_time, "the time", state.time)
@@ -138,10 +139,6 @@ def _natural(problem: Problem, f: int) -> float:
     return float(problem.theta[index])
 
 
-def _at(model: Model, problem: Problem, z: np.ndarray) -> Poses:
-    return poses(model.tree, problem.theta.tolist(), z.tolist())
-
-
 def _measured(problem: Problem, k: int, state: State) -> tuple[float, float]:
     """A measure and its rate, which is the derivative along the motion."""
     model, theta = problem.model, problem.theta.tolist()
@@ -152,6 +149,6 @@ def _measured(problem: Problem, k: int, state: State) -> tuple[float, float]:
         weights = problem.theta[measures.theta[k] :][: measures.first[k + 1] - measures.first[k]]
         value = weights @ z[of_columns(model.tree, measures.coordinate[entries])]
     else:
-        at = _at(model, problem, z)
+        at = poses(model.tree, theta, z.tolist())
         value, _ = measured(at, model.pairs, measures.kind[k], measures.pair[k], theta, measures.theta[k])
     return value.real, value.imag / STEP

@@ -37,26 +37,11 @@ OWN = 3  # places of g, g' and t
 _OWN = {VALUE: 0, RATE: 1, TIME: 2}
 LATE = "late"  # a number, zero, that is added to t
 _SHIFTED = parse(f"{TIME} + {LATE}")
-CODES = {  # of operations, by their names among those of ``spec.expressions.program``
-    "add": Operation.ADD,
-    "subtract": Operation.SUBTRACT,
-    "multiply": Operation.MULTIPLY,
-    "divide": Operation.DIVIDE,
-    "power": Operation.POWER,
-    "negate": Operation.NEGATE,
-    "atan2": Operation.ATAN2,
-    "hypot": Operation.HYPOT,
+# Codes of operations by their names among those of ``spec.expressions.program``.
+CODES = {code.name.lower(): code for code in Operation} | {
     "norm": Operation.HYPOT,
     "min": Operation.MINIMUM,
     "max": Operation.MAXIMUM,
-    "less": Operation.LESS,
-    "less_equal": Operation.LESS_EQUAL,
-    "select": Operation.SELECT,
-    "sign": Operation.SIGN,
-    **{
-        name: Operation[name.upper()]
-        for name in ("sqrt", "exp", "log", "abs", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
-    },
 }
 
 TRIES = 3  # motions at random, at which expressions are tried for continuity

@@ -3,6 +3,7 @@
 import ast
 import cmath
 import math
+import operator
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
@@ -94,26 +95,22 @@ def finite_value(tree: ast.expr, scope: Mapping[str, Scalar]) -> Scalar:
     return value
 
 
+_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
 def _binary(node: ast.expr, op: ast.operator, a: Any, b: Any) -> Any:
     if isinstance(a, list) or isinstance(b, list):
         spread = zip(*(x if isinstance(x, list) else [x] * 3 for x in (a, b)), strict=True)
         return [_binary(node, op, x, y) for x, y in spread]
     try:
-        match op:
-            case ast.Add():
-                return a + b
-            case ast.Sub():
-                return a - b
-            case ast.Mult():
-                return a * b
-            case ast.Div():
-                return a / b
-            case ast.Mod():
-                return a % b
-            case ast.FloorDiv():
-                return a // b
-            case _:
-                return _power(node, a, b)
+        return _OPERATIONS[type(op)](a, b) if type(op) in _OPERATIONS else _power(node, a, b)
     except ZeroDivisionError:
         raise ExpressionError("division by zero", column(node)) from None
     except OverflowError:

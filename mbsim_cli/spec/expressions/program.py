@@ -309,7 +309,13 @@ class _Compiler:
                 value = self.parts(operand)
                 return _entrywise(self._negative, value) if isinstance(op, ast.USub) else value
             case ast.BinOp(left=left, op=op, right=right):
-                return _entrywise(self._operator(op), self.parts(left), self.parts(right))
+                known = {
+                    ast.Add: self._sum,
+                    ast.Sub: self._difference,
+                    ast.Mult: self._product,
+                    ast.Div: self._quotient,
+                }
+                return _entrywise(known.get(type(op), self._power), self.parts(left), self.parts(right))
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self._call(function_name(name), [self.parts(argument) for argument in arguments])
             case ast.Compare(left=left, ops=[op], comparators=[right]):
@@ -412,18 +418,6 @@ class _Compiler:
         damped = self._product(self._product(c, v), self._step_of("step", x, self._difference(x1, d), 1.0, x1, 0.0))
         force = self._apply(FUNCTIONS["max"], self._difference(spring, damped), 0.0)
         return self._apply(SELECT, self._apply(LESS, x, x1), force, 0.0)
-
-    def _operator(self, op: ast.operator) -> Callable[[Part, Part], Part]:
-        match op:
-            case ast.Add():
-                return self._sum
-            case ast.Sub():
-                return self._difference
-            case ast.Mult():
-                return self._product
-            case ast.Div():
-                return self._quotient
-        return self._power
 
     def _negative(self, a: Part) -> Part:
         return self._apply(NEGATE, a)

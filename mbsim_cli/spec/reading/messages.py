@@ -72,8 +72,11 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
         meant = re.split("[.;] ", _description(classes, data, path))[0].rstrip(".")
         marks = _marks_of(_field(classes, data, path))
         return source.issue(path, _count(context, marks), meant[:1].lower() + meant[1:])
+    if kind in ("greater_than_equal", "less_than_equal"):
+        bound = context.get("ge", context.get("le"))
+        return source.issue(path, f"must be {'at least' if 'ge' in context else 'at most'} {bound}")
     hint = _example(classes, data, path) if kind in _OF_ENTRIES else None
-    return source.issue(path, _sentence(kind, context) or error["msg"][:200], hint)
+    return source.issue(path, _PLAIN.get(kind) or error["msg"][:200], hint)
 
 
 def _count(context: Mapping[str, Any], marks: Sequence[Any]) -> str:
@@ -92,13 +95,6 @@ def _marks_of(entry: Any) -> list[Any]:
         found += getattr(kind, "__metadata__", ())
         kinds += get_args(kind)
     return found
-
-
-def _sentence(kind: str, context: Mapping[str, Any]) -> str | None:
-    if kind in ("greater_than_equal", "less_than_equal"):
-        bound = context.get("ge", context.get("le"))
-        return f"must be {'at least' if 'ge' in context else 'at most'} {bound}"
-    return _PLAIN.get(kind)
 
 
 def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: "Source") -> Issue:

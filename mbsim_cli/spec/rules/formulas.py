@@ -125,21 +125,9 @@ def _cycles(review: Review, section: str, key: str, texts: Mapping[str, str]) ->
 # Expressions of the motion: what they read exists and depends on positions and velocities alone.
 
 READABLE = (
-    "position",
-    "velocity",
-    "direction",
-    "angular_velocity",
-    "coordinate",
-    "distance",
-    "angle",
-    "displacement",
-    "velocity_along",
-    "elastic_coordinate",
-    "roll",
-    "pitch",
-    "yaw",
-    "multiplier",
-)
+    "position", "velocity", "direction", "angular_velocity", "coordinate", "distance", "angle", "displacement",
+    "velocity_along", "elastic_coordinate", "roll", "pitch", "yaw", "multiplier",
+)  # fmt: skip
 _WHY_NOT = {
     **dict.fromkeys(("acceleration", "angular_acceleration", "acceleration_along"), "it reads accelerations"),
     "reaction": "it reads forces of constraints",
