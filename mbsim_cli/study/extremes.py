@@ -32,6 +32,7 @@ class Maximum(Final):
     """
 
     per_side = 3
+    unknown = 0.0  # the rate vanishes where the parabola is largest
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)

@@ -25,6 +25,8 @@ analysis: {duration: T, step: 0.04}
 """
 ANALYSES = ({"formulation": "ali3p-rtdyn1"}, {"formulation": "recursive", "integrator": "rk4"})
 
+ADAPTIVE = "formulation: recursive, sensitivity: {method: ddm, parameters: all}, error_control: "
+
 
 def text(analysis):
     return THROW.replace("duration: T", "".join(f"{k}: {v}, " for k, v in analysis.items()) + "duration: T")
@@ -52,6 +54,16 @@ def test_the_apex_of_a_throw(analysis, method):
         np.testing.assert_allclose(found[name].gradient, gradient, rtol=1e-11, atol=1e-12)
     joined = 2 * apex * np.array(expected["apex"][1]) - expected["low"][1]
     np.testing.assert_allclose(found["both"].gradient, joined, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("control", ["motion", "sensitivities"])
+def test_parabolas_across_a_corner_are_warned_of_in_runs_with_adaptive_steps(control):
+    """The apex of 1 - |x - 0.53| does not depend on the speed; three samples give a derivative of 0.12."""
+    slid = THROW.replace("maximum: r.z", 'maximum: "1 - abs(r.x - 0.53)"').replace("velocity: [1", "velocity: [v/3")
+    told = mbsim.loads(slid.replace("duration: T, step: 0.04", "step: 0.1, duration: 1, " + ADAPTIVE + control)).run()
+    assert told.objectives["apex"].by("v") > 0.1
+    assert any(warning.startswith("d apex / d v has an estimated") for warning in told.warnings)
 
 
 @pytest.mark.interpreted

@@ -137,9 +137,11 @@ class FirstRun(NamedTuple):
             return Estimates(searched, choice.errors_by_fields, reason=unseen)
         by_motion = options.adaptive and options.analysis == "forward_dynamics" and options.error_control == "motion"
         if plan.method == "ddm" and by_motion:  # steps are chosen by the motion alone, whatever errors derivatives have
-            for name, result in results.items():  # the quadrature error alone would be far too small
-                unknown = result.uncertainty.with_gradient(np.full(len(result.gradient), np.nan))
-                results = {**results, name: result._replace(uncertainty=unknown)}
+            for name, result in results.items():  # the quadrature error alone is a lower bound, often far too small
+                found, values = result.uncertainty, values_of(plan.assembled.parameters)
+                beyond = found.relative(result.value, result.gradient, values)[1:] > LIMIT
+                errors = np.where(beyond, found.errors[1:], np.nan)
+                results = {**results, name: result._replace(uncertainty=found.with_gradient(errors, found.sizes[1:]))}
             return Estimates(results, reason=_STEPS_BY_MOTION)
         alarmed = self.resolution.worst[0] > LIMIT and plan.second_run
         if not (plan.assembled.objectives or alarmed) or options.at_once:
