@@ -104,7 +104,7 @@ class Analysis(Spec):
         "Absolute tolerance of an adaptive integrator; default the value of tolerance.", 1e-10
     )
     error_control: Literal["motion", "sensitivities"] | None = optional(
-        "What an adaptive integrator keeps within the tolerances: the motion alone, or its sensitivities too; "
+        "Errors that an adaptive integrator keeps within the tolerances: of the motion, or of its sensitivities too; "
         "default motion.",
         "sensitivities",
     )
@@ -155,7 +155,7 @@ class SmallMotions(Spec):
     """Small motions about one position, at time zero."""
 
     at: Literal["equilibrium", "start"] = field(
-        "What motions are about: the static equilibrium near the declared position, or the start, with its velocities.",
+        "Operating point: the static equilibrium near the declared position, or the start, with its velocities.",
         "start",
         default="equilibrium",
     )
@@ -191,14 +191,12 @@ class Frequencies(Spec):
 
 
 class FrequencyResponse(SmallMotions):
-    """What sensors show, as small harmonic inputs of any frequency make them oscillate."""
+    """Response of sensors to small harmonic inputs over a range of frequencies."""
 
     in_example = ("outputs",)
 
     type: Literal["frequency_response"] = field("Kind of analysis.", "frequency_response")
-    inputs: Some[named.Input] = field(
-        "Forces, of which it is what is added to them, and laws of forces.", ["suspension"]
-    )
+    inputs: Some[named.Input] = field("Forces, and laws of forces, that the inputs are added to.", ["suspension"])
     outputs: Many[named.Output] = field("SENSOR or SENSOR.component; default all sensors.", ["comfort.z"], default=())
     frequencies: Annotated[Many[Number] | Frequencies, ByKind()] = field(
         "Frequencies [Hz]: a list, or a range.", {"from": 0.1, "to": 100, "count": 201}, [0.5, 1, 2]
@@ -220,7 +218,7 @@ class MotionTable(TableFile):
 
 
 class Motion(Spec):
-    """Where every coordinate is over time."""
+    """Motion of every coordinate over time."""
 
     all: LawOrName | None = optional(
         "Law of every coordinate that laws and table do not give.", {"type": "harmonic", "amplitude": 1, "frequency": 1}

@@ -204,7 +204,8 @@ class Body(Spec):
         default="center_of_mass",
     )
     shape: Shape | None = optional(
-        "Uniform solid that gives what is not stated beside it.", {"type": "rod", "length": 1, "mass": 1.5}
+        "Uniform solid; gives mass, centre of mass and inertia where the body does not state them.",
+        {"type": "rod", "length": 1, "mass": 1.5},
     )
     flexible: Flexible | None = optional(
         "How the body deforms; its mesh or file gives mass and inertia.", {"sid": "boom.SID_FEM", "length_unit": "mm"}

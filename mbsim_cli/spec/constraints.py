@@ -111,7 +111,7 @@ class _Ratio(_Constraint):
     of: named.Coordinate = field("The coordinate that follows, JOINT.coordinate.", "wheel.angle")
     by: named.Coordinate = field("The coordinate that it follows, JOINT.coordinate.", "pinion.angle")
     offset: AutoNumber = field(
-        "What is added to the product, or auto: as it is at the start.", 0, "auto", default="auto"
+        "Constant added to the product; auto: its value at the start.", 0, "auto", default="auto"
     )
     factor: ClassVar[tuple[str, str]]  # key of the number, and how the factor is made of it
 
@@ -158,7 +158,7 @@ class Motion(_Constraint):
     coordinate: named.Coordinate = field("The coordinate, JOINT.coordinate.", "crank.angle")
     law: LawOrName = field("Law of time.", {"type": "polynomial", "coefficients": [0, 10]})
     offset: AutoNumber = field(
-        "Added to the law [m or rad], or auto: what makes it begin where the coordinate starts.",
+        "Constant added to the law [m or rad]; auto: the law begins where the coordinate starts.",
         0.1,
         "auto",
         default=Number(0.0),

@@ -39,7 +39,7 @@ class Density(Spec):
     """Density of a body's elements, relative to its material."""
 
     name: named.Field = field("Field of the densities.", "rho", alias="field")
-    law: SimpLaw = field("How stiffness and mass follow.", {"penalty": 3}, default_factory=SimpLaw)
+    law: SimpLaw = field("Stiffness and mass as functions of the density.", {"penalty": 3}, default_factory=SimpLaw)
 
 
 # Meshes of flexible bodies: plates, solids and beams of our own, and mesh files.
@@ -117,7 +117,7 @@ class MeshFile(Spec):
 
 
 class Matrices(Spec):
-    """A body without elements: its matrices, by another program."""
+    """A body by its stiffness and mass matrices from another program."""
 
     type: Literal["matrices"] = field("Stiffness and mass matrices from files.", "matrices")
     stiffness: named.File = field("Stiffness matrix, Matrix Market or entries by Abaqus.", "crank_stif.mtx")
@@ -143,7 +143,7 @@ class NodeSet(Spec):
 
 
 class BodyFrame(Spec):
-    """What the body's frame follows: a set that does not deform, or the chord between two nodes."""
+    """Motion that the body's frame follows: that of a set that does not deform, or of the chord between two nodes."""
 
     fixed: named.Set | None = optional("Set that is fixed in the frame.", "hub")
     chord: Pair[named.Node] | None = optional(
@@ -152,7 +152,7 @@ class BodyFrame(Spec):
 
 
 class ModesKept(Spec):
-    """Which shapes the body deforms in."""
+    """Choice of the shapes that a body deforms in."""
 
     count: Annotated[int, Limits(ge=0, le=1000)] | None = optional("Number of lowest eigenmodes.", 6)
     keep: Some[ModeNumber] | None = optional("Numbers of the eigenmodes that are kept, the lowest is 1.", [1, 2, 4])
@@ -201,14 +201,14 @@ class FlexibleMeshed(Spec):
         "Sets of mesh nodes by name.", {"hub": {"x": 0}, "pin": {"x": 0.4}}, default={}
     )
     frame: Annotated[Literal["free"] | BodyFrame, ByKind()] = field(
-        "What the body's frame follows; free: the mean of the motion.", {"fixed": "hub"}, "free"
+        "Motion that the body's frame follows; free: the mean motion.", {"fixed": "hub"}, "free"
     )
     modes: ModesKept = field("Shapes that the body deforms in.", {"count": 6})
     nodes: dict[named.Text, FlexibleNode] = field(
         "Frames on the body by name.", {"pin": {"set": "pin", "coupling": "mean"}}, default={}
     )
     stiffening: Many[named.Load] = field(
-        "What stiffens the body by the stress that it causes: rotation, acceleration, and names of nodes.",
+        "Loads whose stresses stiffen the body: rotation, acceleration, and names of nodes.",
         ["rotation", "pin"],
         default=(),
     )

@@ -249,7 +249,7 @@ class Tyre(_Force):
     onset: Number = field("Deflection over which contact sets in [m].", 1e-4, default=Number(1e-4))
     friction: Number = field("Coefficient of friction.", 0.9)
     slip: Annotated[MagicFormula | LinearSlip, ByType()] = field(
-        "How slip forces grow.", {"type": "magic_formula", "B": 8, "C": 1.4}
+        "Slip forces as functions of the slip.", {"type": "magic_formula", "B": 8, "C": 1.4}
     )
     slow_speed: Number = field("Rolling speed below which slips are damped [m/s].", 0.1, default=Number(0.1))
 
@@ -531,10 +531,10 @@ _PATH = ["ground.A", {"center": "block.origin", "axis": "block.z", "radius": 0.1
 
 
 class Cable(Spec):
-    """A cable that pulls where it is longer than its length; one of constant length without a stiffness."""
+    """A cable: elastic with a stiffness, of constant length without one."""
 
     path: Several[Annotated[named.Point | Pulley, ByKind()]] = field(
-        "What it runs through from end to end: points, body.name, and pulleys.", _PATH
+        "Points (body.name) and pulleys, from end to end.", _PATH
     )
     stiffness: Number | None = optional(
         "Stiffness of the whole cable [N/m]; that of the material, E A, over its length. Left out: constant length.",
@@ -557,7 +557,7 @@ class Cable(Spec):
         "Time derivative of the length [m/s], where that is an expression; the winch is at the first end.", "-0.2"
     )
     friction: Number = field("Coefficient of friction on pulleys.", 0.1, default=ZERO)
-    velocity: Number = field("Speed of sliding over which friction turns round [m/s].", 0.01, default=Number(0.01))
+    velocity: Number = field("Speed of sliding over which friction changes its sign [m/s].", 0.01, default=Number(0.01))
     onset: Number = field("Elongation over which tension sets in [m].", 1e-4, default=Number(1e-4))
     description: named.Text | None = description()
 

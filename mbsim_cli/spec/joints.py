@@ -24,7 +24,7 @@ class Friction(Spec):
     radius: Number | None = optional("Radius that friction of an angle acts at [m]; beside dynamic.", 0.01)
     breakaway: Number | None = optional("Friction that holds, at most [N m or N]; left out: loss.", 1.1)
     velocity: Number = field(
-        "Rate over which friction turns round, and falls from breakaway to loss [rad/s or m/s].",
+        "Rate over which friction changes its sign, and falls from breakaway to loss [rad/s or m/s].",
         0.01,
         default=Number(1e-3),
     )
@@ -60,8 +60,8 @@ EULER_NAMES = ("e0", "e1", "e2", "e3")
 
 class _Initial(Spec):
     independent: Annotated[bool | Many[named.OwnCoordinate], ByKind()] | None = optional(
-        "Whether the declared position and velocity are kept when loops are assembled, or, by false, are a guess that "
-        "may move without a word; or the coordinates that are kept.",
+        "true: closing the loops keeps the stated position and velocity; false: these are a guess, and may move "
+        "without a warning; or a list of the coordinates that are kept.",
         True,
         ["angle"],
     )
@@ -124,7 +124,7 @@ class _Joint(Spec):
 
     bodies: Pair[named.Body] = field("The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"])
     cut: bool | None = optional(
-        "Whether this joint closes a loop (true), never does (false), or that is chosen (left out).", True
+        "true: the joint is cut and closes a loop; false: it is never cut; left out: chosen automatically.", True
     )
     description: named.Text | None = description()
 
@@ -285,7 +285,7 @@ Joint = Annotated[Fixed | Revolute | Prismatic | Universal | Cylindrical | Spher
 
 
 class Link(Spec):
-    """What hangs on a row; coordinates are those of the row's frame. Without a mass the link is virtual."""
+    """Body of a row; its coordinates are those of the row's frame. Without a mass the link is virtual."""
 
     name: named.Text | None = optional("Name of the body; default that of the row.", "thigh")
     mass: Number | None = optional("Mass [kg]; default the shape's, or 0.", 9.5, "m_2")
@@ -301,7 +301,7 @@ class Link(Spec):
         default="center_of_mass",
     )
     shape: Shape | None = optional(
-        "Uniform solid that gives what is not stated beside it.",
+        "Uniform solid; gives mass, centre of mass and inertia where the body does not state them.",
         {"type": "cylinder", "length": "L", "radius": "L/10", "mass": 9.5, "center": ["-L/2", 0, 0]},
     )
 
@@ -310,7 +310,9 @@ class Row(Spec):
     """One joint with the constant transform that follows it (distal) or precedes it (proximal)."""
 
     variable: Literal["theta", "d", "none"] = field(
-        "What the joint varies: theta (revolute), d (prismatic), or nothing (a fixed frame).", "d", default="theta"
+        "Quantity that the joint varies: theta (revolute), d (prismatic), or none (a fixed frame).",
+        "d",
+        default="theta",
     )
     sign: Annotated[Literal[1, -1], WHOLE] = field("Sign of the joint coordinate in theta or d.", -1, default=1)
     theta: Number = field("Angle about z [rad], beside the coordinate where it is the variable.", "pi/2", default=ZERO)
@@ -320,7 +322,7 @@ class Row(Spec):
     parent: named.Row | None = optional(
         "Row that this one follows, or a body; default the row before, of the first the base.", "q5"
     )
-    link: Link | None = optional("What hangs on the row; left out it is massless.", {"mass": 4.5})
+    link: Link | None = optional("Body of the row; massless if left out.", {"mass": 4.5})
     initial: CylindricalInitial | None = optional(
         "Start: angle and angular_velocity, or displacement and velocity.", {"angle": "30 deg"}
     )

@@ -35,7 +35,7 @@ class ColumnsFile(Spec):
     scale: dict[named.Quantity, Number] = field(
         "Factors on the columns, to SI units, by quantity.", {"time": 0.001}, {"z": "mm"}, default={}
     )
-    delimiter: named.Text | None = optional("What stands between the numbers of a CSV file; default a comma.", ";")
+    delimiter: named.Text | None = optional("Separator of the columns of a CSV file; default a comma.", ";")
 
     def column(self, quantity: str) -> str:
         """Column of the file that holds a quantity."""

@@ -141,7 +141,7 @@ class ModelFile(Sections):
         {"row": {"for": {"i": [1, "n"]}, "bodies": {"ball_{i}": {"mass": 1}}}},
         default={},
     )
-    analysis: AnyAnalysis = field("What is computed.", {"step": 1e-3, "duration": 5}, default_factory=Analysis)
+    analysis: AnyAnalysis = field("The analysis to run.", {"step": 1e-3, "duration": 5}, default_factory=Analysis)
     study: dict[named.Text, Study] = field(
         "Parameter studies by name, for mbsim sweep.",
         {"corners": {"grid": {"k_f": [2e4, 3e4]}}},

@@ -112,7 +112,7 @@ class Objective(Spec):
 
 
 class SensorValue(Spec):
-    """What a sensor shows at one time."""
+    """Value of a sensor at one time."""
 
     time: Number = field("Time [s].", 1.0)
     value: Annotated[Number | Many[Number], ByKind()] = field("Value, or the components of a vector.", [0.81, -2.1, 0])

@@ -20,7 +20,7 @@ class Repetition(Sections):
     """Sections that stand for as many items as there are instances; {i} in a text or key is replaced."""
 
     for_: dict[str, Annotated[Pair[Number] | _Named, ByKind()]] = field(
-        "What is counted: [first, last], or named instances with values; of several the last is the innermost.",
+        "Instances: [first, last], or names with values; of several entries the last runs fastest.",
         {"i": [1, "n"]},
         {"side": {"left": {"sy": 1}, "right": {"sy": -1}}},
         alias="for",

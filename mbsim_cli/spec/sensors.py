@@ -267,7 +267,7 @@ class TyreSensor(_Sensor):
         "longitudinal_force",
         "lateral_force",
         "deflection",
-    ] = field("What is read.", "normal_load")
+    ] = field("The quantity.", "normal_load")
 
 
 class ContactSensor(_Sensor):
@@ -290,7 +290,7 @@ class BushingSensor(_Sensor):
     type: Literal["bushing"] = field("A quantity of a bushing.", "bushing")
     bushing: named.Bushing = field("Name of the bushing under forces.", "mount")
     quantity: Literal["force", "torque", "displacement", "rotation"] = field(
-        "What is read, along the axes of the first frame: of the second body, against the first.",
+        "The quantity, of the second body against the first, along the axes of the first frame.",
         "torque",
         default="force",
     )

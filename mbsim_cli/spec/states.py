@@ -44,7 +44,7 @@ class Pid(Spec):
 
     type: Literal["pid"] = field("A PID controller.", "pid")
     coordinate: named.Coordinate = field("The coordinate that it controls and acts on, JOINT.coordinate.", "hip.angle")
-    target: Expression = field("Where the coordinate is to be [rad or m]: a number, expression or law.", "swing", 0.5)
+    target: Expression = field("Target of the coordinate [rad or m]: a number, expression or law.", "swing", 0.5)
     kp: Number = field("Proportional gain [N m/rad or N/m].", 80, default=ZERO)
     ki: Number = field("Integral gain [N m/(rad s) or N/(m s)].", 5, default=ZERO)
     kd: Number = field("Derivative gain, on the rate of the coordinate [N m s/rad or N s/m].", 2, default=ZERO)

@@ -73,7 +73,7 @@ class Study(Spec):
         min_length=1,
     )
     sobol: Cloud | None = optional(
-        "Points of a scrambled Sobol sequence, of which a larger count has the same first points.",
+        "Points of a scrambled Sobol sequence; a larger count begins with the same points.",
         {"parameters": ["k_f", "c_f"], "count": 4096, "seed": 7},
     )
     latin_hypercube: Cloud | None = optional(
@@ -113,7 +113,7 @@ class Study(Spec):
 
 
 class Limit(Spec):
-    """What an objective is kept within."""
+    """Limits of an objective."""
 
     at_most: Number | None = optional("Largest value.", 0.3)
     at_least: Number | None = optional("Smallest value.", 1)
@@ -129,8 +129,8 @@ class Limit(Spec):
 class Optimization(Spec):
     """One optimisation of parameters by gradients."""
 
-    minimize: named.Objective | None = optional("Objective that is to become least.", "psi1")
-    maximize: named.Objective | None = optional("Objective that is to become largest.", "psi1")
+    minimize: named.Objective | None = optional("Objective to minimise.", "psi1")
+    maximize: named.Objective | None = optional("Objective to maximise.", "psi1")
     variables: Annotated[Literal["all"] | Many[named.Varied] | dict[named.Varied, Range], ByKind()] | None = optional(
         "Parameters that vary within their bounds, or each with its range; all: those that have bounds; "
         "default all, none where fields vary.",
@@ -190,7 +190,7 @@ class Optimization(Spec):
 
 
 class MeasuredColumn(Spec):
-    """What a column of a measurement holds: offset + scale * sensor(t - delay), and noise."""
+    """A column of a measurement: offset + scale * sensor(t - delay), and noise."""
 
     sensor: named.History = field(
         "History of one number, as mbsim plot names it: a sensor or a coordinate.", "r2.x", "A.angle"
@@ -202,7 +202,9 @@ class MeasuredColumn(Spec):
         default="auto",
     )
     offset: Number = field("Reading where the sensor shows zero.", "b0", default=Number(0.0))
-    scale: Number = field("Reading over what the sensor shows; 1000 for millimetres.", "s0", default=Number(1.0))
+    scale: Number = field(
+        "Reading divided by the value of the sensor; 1000 for millimetres.", "s0", default=Number(1.0)
+    )
     delay: Number = field("Time by which the reading lags behind the motion [s].", "d0", default=Number(0.0))
 
 
@@ -210,7 +212,7 @@ class Measurement(Spec):
     """Readings over time of one run of the machine."""
 
     file: named.File = field("CSV or HDF5 file, relative to the model file.", "run1.csv")
-    delimiter: named.Text | None = optional("What stands between the numbers of a CSV file; default a comma.", ";")
+    delimiter: named.Text | None = optional("Separator of the columns of a CSV file; default a comma.", ";")
     time: named.Text = field(
         "Column of the times, which the time of the analysis counts from zero.", "t", default="time"
     )
@@ -222,7 +224,7 @@ class Measurement(Spec):
         default={},
     )
     columns: dict[named.Text, MeasuredColumn] = field(
-        "What columns of the file hold, by their names.",
+        "Columns of the file by name.",
         {"x2": {"sensor": "r2.x", "sigma": 1e-3, "offset": "b0"}},
         min_length=1,
     )
