@@ -62,7 +62,7 @@ def latin_hypercube(dimensions: int, count: int, seed: int) -> np.ndarray:
 def columns_of(stated: Any, folder: Path, parameters: Collection[str]) -> dict[str, np.ndarray]:
     """Columns (N,) by parameter of a file (``spec.studies.CasesFile``) that is named relative to a folder."""
     path = folder / stated.file
-    found = read_table(path, *([] if stated.delimiter is None else [stated.delimiter]))
+    found = read_table(path, stated.delimiter or ",")
     chosen = stated.columns or {name: name for name in found}
     for name in chosen:
         if name not in parameters:
