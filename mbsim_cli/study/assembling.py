@@ -56,34 +56,29 @@ class Settings:
 # Whether mbsim chooses the step, the tolerance or the integrator.
 
 
-def chooses_steps(model_file: ModelFile, settings: Settings) -> bool:
-    """Whether the step, the tolerance or the integrator is to be chosen; raises what ``is_automatic`` does."""
-    automatic = is_automatic(model_file, settings)
-    return automatic or settings.accuracy is not None or is_integrator_automatic(model_file, settings)
+class Automatic(NamedTuple):
+    """What mbsim chooses before a run."""
+
+    step: bool
+    integrator: bool
+    tolerance: bool  # so that errors keep to an accuracy; and the integrator, if none is stated
 
 
-def is_automatic(model_file: ModelFile, settings: Settings) -> bool:
-    """Whether the step is automatic; raises UsageError for an accuracy that neither step nor tolerance depends on."""
-    automatic = _stated(model_file, settings, "step") == AUTO
-    integrator = _stated(model_file, settings, "integrator")
-    controlled = _stated(model_file, settings, "formulation") in INTEGRATED and (
-        integrator in (None, AUTO_INTEGRATOR) or INTEGRATORS[integrator].adaptive
-    )
-    if settings.accuracy is not None and not automatic and not controlled:
+def automatic_of(model_file: ModelFile, settings: Settings) -> Automatic:
+    """What is to be chosen; raises UsageError for an accuracy that neither step nor tolerance depends on."""
+    automatic = stated_option(model_file, settings, "step") == AUTO
+    integrator = stated_option(model_file, settings, "integrator")
+    integrated = stated_option(model_file, settings, "formulation") in INTEGRATED
+    controlled = integrated and (integrator in (None, AUTO_INTEGRATOR) or INTEGRATORS[integrator].adaptive)
+    to_accuracy = settings.accuracy is not None and not automatic
+    if to_accuracy and not controlled:
         reason = f"{option('accuracy')} is what {option('step', 'auto')} keeps to"
         adaptive = " and ".join(name for name, each in INTEGRATORS.items() if each.adaptive)
         raise UsageError(f"{reason}, or the tolerance of {adaptive}; a step that is given has none")
-    return automatic
+    return Automatic(automatic, integrated and integrator == AUTO_INTEGRATOR, to_accuracy)
 
 
-def is_integrator_automatic(model_file: ModelFile, settings: Settings, to_accuracy: bool = False) -> bool:
-    """Whether the integrator is to be chosen; with ``to_accuracy`` also where none is stated."""
-    stated = _stated(model_file, settings, "integrator")
-    integrated = _stated(model_file, settings, "formulation") in INTEGRATED
-    return integrated and (stated == AUTO_INTEGRATOR or (to_accuracy and stated is None))
-
-
-def _stated(model_file: ModelFile, settings: Settings, name: str) -> Any:
+def stated_option(model_file: ModelFile, settings: Settings, name: str) -> Any:
     """An option of the analysis: from the settings, else from the file, else None."""
     return getattr(settings, name) or getattr(model_file.analysis, name, None)
 

@@ -11,7 +11,7 @@ from mbsim_cli.model.codes import DEFAULT_INTEGRATOR
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.resolution import loses_energy, resolution_of
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.study.assembling import Settings, build, is_automatic, is_integrator_automatic
+from mbsim_cli.study.assembling import Settings, automatic_of, build, stated_option
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.discretisation import differences_by_fields, name_of, values_of
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
@@ -60,13 +60,13 @@ def resolve_automatic(
     The errors of gradients by ``parameters`` count, too; None takes those of the file. ``timing`` gets the time of
     compilation.
     """
-    automatic = is_automatic(model_file, settings)
-    to_accuracy = settings.accuracy is not None and not automatic
+    automatic = automatic_of(model_file, settings)
+    to_accuracy = automatic.tolerance
     if to_accuracy and settings.tolerance is not None:
         raise UsageError(f"{option('accuracy')} chooses the tolerance; leave {option('tolerance')} out")
-    if is_integrator_automatic(model_file, settings, to_accuracy):
+    if automatic.integrator or (to_accuracy and stated_option(model_file, settings, "integrator") is None):
         settings = _with_integrator(model_file, settings, listener)
-    if not (automatic or to_accuracy):
+    if not (automatic.step or to_accuracy):
         return settings, None
     search: _StepSearch
     if settings.accuracy is not None and to_accuracy:

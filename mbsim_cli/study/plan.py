@@ -12,7 +12,7 @@ from mbsim_cli.errors import AnalysisError, UsageError, flag, option
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES, Analysis
-from mbsim_cli.study.assembling import AUTO, Settings, build, chooses_steps, chosen, stated_method
+from mbsim_cli.study.assembling import AUTO, Settings, automatic_of, build, chosen, stated_method
 from mbsim_cli.study.compiling import compile_kernels, compile_objectives
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT, Listener
@@ -120,7 +120,7 @@ def plan_run(
             settings = replace(settings, method=method, memory=None)
         listener.say(f"gradients by {method}: {reason}")
     choice = None
-    if chooses_steps(model_file, settings):
+    if any(automatic_of(model_file, settings)):
         from mbsim_cli.study.automatic_step import resolve_automatic
 
         solved_for = parameters if method in ("ddm", "adjoint") else []  # by the solver's own derivatives

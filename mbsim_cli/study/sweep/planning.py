@@ -24,9 +24,8 @@ from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.assembling import (
     AUTO,
     Settings,
+    automatic_of,
     build,
-    is_automatic,
-    is_integrator_automatic,
     named_or_only,
     stated_method,
 )
@@ -253,8 +252,9 @@ def _settled(model_file: ModelFile, settings: Settings, method: str | None) -> S
     """Settings with the method that a study asks for, else the file's; raises UsageError for what studies lack."""
     stated = method or stated_method(model_file, settings)
     settings = replace(settings, method="ddm" if stated == AUTO else stated)
-    for name, is_chosen in (("step", is_automatic), ("integrator", is_integrator_automatic)):
-        if is_chosen(model_file, settings):
+    automatic = automatic_of(model_file, settings)
+    for name in ("step", "integrator"):
+        if getattr(automatic, name):
             found = either(f"mbsim run --{name} auto", f"run({name}='auto')")
             raise UsageError(f"a study takes one {name} for all cases; give {option(name)}, which {found} finds")
     if settings.method in OTHERS:
