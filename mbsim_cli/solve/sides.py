@@ -27,6 +27,7 @@ BESIDE = 1e-11  # shift of a breakpoint to either side, over the step
 ROUNDED = 1e3 * np.finfo(float).eps  # of the duration: the least that it may be
 ALIKE = 1e-9  # relative difference of rates of breakpoints that counts as zero
 JUMPS = 1e-6  # of the largest that a sensor shows: a difference between both sides that counts as a jump
+WHERE_IT_JUMPS = "accelerations jump at"  # first words on derivatives that are missing at an output time
 
 Run = Callable[[Problem, np.ndarray | None], Iterator[Block]]
 
@@ -155,7 +156,7 @@ def jumped(problem: Problem) -> list[tuple[float, np.ndarray, str]]:
         if columns.size:
             by = " and ".join(names[k] for k in columns)
             time = jump.row * problem.options.step
-            why = f"accelerations jump at {time:.6g} s, an output time, and {by} would move the jump: "
+            why = f"{WHERE_IT_JUMPS} {time:.6g} s, an output time, and {by} would move the jump: "
             found.append((time, columns, f"{why}what jumps there has no derivative; let it lie between output times"))
     return found
 

@@ -389,6 +389,21 @@ def test_a_start_where_a_force_jumps_at_a_reading(tmp_path):
     assert not found.warnings  # none of the objective, which has no part in it
 
 
+@pytest.mark.parametrize("objective", ["", "objectives: {mean: {mean: a}, then: {at: {time: 0.2, value: a}}}"])
+def test_jumps_of_what_is_not_measured_are_not_told(tmp_path, objective):
+    """Of the acceleration, at an output time and twice within an interval, where the displacement is measured."""
+    time, T = np.arange(0.0, 1.001, 0.05), 0.4
+    x = 1.5 * np.maximum(time - T, 0.0) ** 2 - 1.5 * np.maximum(time - T - 0.01, 0.0) ** 2
+    np.savetxt(tmp_path / "lab.csv", np.column_stack([time, x]), delimiter=",", header="time,x", comments="")
+    text = SWITCHED.replace("times: [0, T, 2], values: [0, F, 0]", "times: [0, T, T + 0.01, 2], values: [0, F, 0, 0]")
+    text = text.replace(", a: {sensor: a, sigma: 0.1}", "").replace("sigma: 1e-3", "sigma: 1e-5")
+    text = text.replace("objectives: {soft: {maximum: a, sharpness: 0.1}}", objective)
+    (tmp_path / "model.yaml").write_text(text)
+    found = mbsim.load(tmp_path / "model.yaml").fit()
+    np.testing.assert_allclose(found.values, [3.0, T], rtol=1e-5)
+    assert not found.warnings
+
+
 def test_reactions_that_are_not_determined_are_refused(tmp_path):
     """Two hinges on one axis share the force along it in any way."""
     (tmp_path / "lab.csv").write_text("time,r\n0,1\n0.05,1\n")

@@ -12,6 +12,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError, one_line
 from mbsim_cli.io.tables import read_table
+from mbsim_cli.solve.sides import WHERE_IT_JUMPS
 from mbsim_cli.spec import studies
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_values
@@ -104,6 +105,7 @@ class Readings:
         self._delays = delays
         texts = {name: number.text for name, number in measured.given.parameters.items()}
         file = with_values(model.file, texts) if texts else model.file
+        file = file.model_copy(update={"objectives": {}})  # which have no part in fits, and warnings of their own
         by = [name for name in names if name not in texts]
         self._model, self.file = model.variant(file, model.settings, by), file
         self._own = [place for place, name in enumerate(names) if name not in texts]
@@ -131,11 +133,11 @@ class Readings:
     def warnings(self, values: np.ndarray, sigmas: Sequence[float]) -> list[str]:
         """Warnings of the run, whose errors a second one estimates; and of interpolation, by the columns' noise."""
         result, rho = self._recorded(values, second_run=True)
-        of_objectives = "objective ", "d "  # and their gradients, which no fit reads
-        found = [warning for warning in result.warnings if not warning.startswith(of_objectives)]
+        found, jumps = list(result.warnings), False
         for column, sigma in zip(self.columns, sigmas, strict=True):
             history = [self._history(result, column)]
             scale, _, times = self._placed(result, column, rho)
+            jumps |= bool(self._own and np.isnan(result.sensitivity(column.given.sensor, times=times)).any())
             linear, cubic, best = (interpolated(result.time, times, history, nearest=n) for n in (2, 4, NEAREST))
             first, second = (float(np.abs(part - cubic).max()) for part in (linear, best))
             error = abs(scale) * second * min(second / first, 1.0) if first else 0.0
@@ -144,7 +146,7 @@ class Readings:
                     f"readings of {self.measured.name}.{column.name} lie between steps, where interpolation has an "
                     f"estimated error of {error:.1g}, more than their sigma of {sigma:.1g}; try a shorter step"
                 )
-        return found
+        return found if jumps else [warning for warning in found if not warning.startswith(WHERE_IT_JUMPS)]
 
     def _recorded(self, values: np.ndarray, *, second_run: bool) -> tuple["Result", dict[str, float]]:
         """The run with its own values, and these."""
