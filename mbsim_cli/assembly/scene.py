@@ -85,7 +85,10 @@ def wire_frame(numbers: Numbers, shape: Any) -> list[np.ndarray]:
             return [np.array([center - half, center + half])]
         return _cylinder(center, half, axis, float(numbers(shape.radius)))
     if shape.type == "box":
-        return _box(center, 0.5 * np.array(numbers.vector(shape.size), dtype=float))
+        half = 0.5 * np.array(numbers.vector(shape.size), dtype=float)
+        corners = [np.array(signs) for signs in product((-1.0, 1.0), repeat=3)]
+        edges = ((a, b) for a in corners for b in corners if (b - a).sum() == 2 and np.count_nonzero(b - a) == 1)
+        return [center + half * np.array(edge) for edge in edges]
     if shape.type == "sphere":
         return [center + _circle(float(numbers(shape.radius)), axis) for axis in range(3)]
     return []
@@ -129,12 +132,6 @@ def _cylinder(center: np.ndarray, half: np.ndarray, axis: int, radius: float) ->
     if np.linalg.norm(half) > radius:
         return ends + [np.array([center - half + circle[k], center + half + circle[k]]) for k in quarters]
     return ends + [center + np.array([circle[k], circle[k + AROUND // 2]]) for k in quarters[:2]]
-
-
-def _box(center: np.ndarray, half: np.ndarray) -> list[np.ndarray]:
-    corners = [np.array(signs) for signs in product((-1.0, 1.0), repeat=3)]
-    edges = ((a, b) for a in corners for b in corners if (b - a).sum() == 2 and np.count_nonzero(b - a) == 1)
-    return [center + half * np.array(edge) for edge in edges]
 
 
 # The drawing of a model file, and its position at given coordinates.

@@ -32,10 +32,6 @@ class Scoped(str):
         made.values = values
         return made
 
-    def formula(self, vectors: bool = False, motion: bool = False) -> float | str:
-        """Return the value, or a formula of the file's names where it reads any; raises ExpressionError."""
-        return fixed(str(self), self.values, vectors, motion)
-
 
 def fixed(text: str, values: Values, vectors: bool = False, motion: bool = False) -> float | str:
     """Return an expression with the names of an instance replaced, a number where no other names are left."""
@@ -113,21 +109,14 @@ class Number:
     @classmethod
     def read(cls, value: object) -> "Number":
         """Return the number that stands in the file; raises PydanticCustomError."""
-        if type(value) is Scoped:
-            try:
-                value = value.formula()
-            except ExpressionError as error:
-                raise expression_error(error) from None
+        if isinstance(value, str):
+            value = _checked(value)
         if type(value) is float or type(value) is int:
             number = float(value)
             if not math.isfinite(number):
                 raise PydanticCustomError("number", "must be a finite number")
             return cls(number)
-        if type(value) is str:
-            try:
-                parse(value)
-            except ExpressionError as error:
-                raise expression_error(error) from None
+        if isinstance(value, str):
             return cls(value)
         if isinstance(value, Number):
             return value
@@ -162,11 +151,17 @@ class _Auto:
 AutoNumber = Annotated[Number | Literal["auto"], _Auto(Number)]
 
 
-def expression_error(error: ExpressionError) -> PydanticCustomError:
-    """Return the error as pydantic collects it, with its offset and hint."""
-    # braces are pydantic's placeholders; the text goes in as a value
-    context = {"text": error.message, "offset": error.offset, "hint": error.hint}
-    return PydanticCustomError("expression", "{text}", context)
+def _checked(text: str, vectors: bool = False, motion: bool = False) -> float | str:
+    """An expression that can be read, or the value of one of a repetition; raises PydanticCustomError."""
+    try:
+        read = fixed(str(text), text.values, vectors, motion) if isinstance(text, Scoped) else text
+        if isinstance(read, str):
+            parse(read, vectors, motion=motion)
+        return read
+    except ExpressionError as error:
+        # braces are pydantic's placeholders; the text goes in as a value
+        context = {"text": error.message, "offset": error.offset, "hint": error.hint}
+        raise PydanticCustomError("expression", "{text}", context) from None
 
 
 # ``Formula``: an expression of sensors (vectors allowed) as it stands in an objective.
@@ -175,13 +170,7 @@ def expression_error(error: ExpressionError) -> PydanticCustomError:
 def _read(value: object) -> object:
     if type(value) in (int, float):
         value = repr(value)
-    if isinstance(value, str):
-        try:
-            value = str(value.formula(vectors=True)) if type(value) is Scoped else value
-            parse(value, vectors=True)
-        except ExpressionError as error:
-            raise expression_error(error) from None
-    return value
+    return _checked(value, vectors=True) if isinstance(value, str) else value
 
 
 Formula = Annotated[str, BeforeValidator(_read), WithJsonSchema({"type": ["number", "string"]})]
@@ -223,13 +212,8 @@ class Expression(Number):
     @classmethod
     def read(cls, value: object) -> "Expression":
         """Return what stands in the file; raises PydanticCustomError."""
-        if type(value) is str or type(value) is Scoped:
-            try:
-                text = str(value.formula(vectors=True, motion=True)) if type(value) is Scoped else value
-                parse(text, vectors=True, motion=True)
-            except ExpressionError as error:
-                raise expression_error(error) from None
-            return cls(text)
+        if isinstance(value, str):
+            return cls(_checked(value, vectors=True, motion=True))
         if isinstance(value, Expression):
             return value
         number = Number.read(value)

@@ -369,7 +369,9 @@ class _Setting:
         for first in wrong:
             self._refuse(first.message + (f"; {first.hint}" if first.hint else ""))
         node = node if node is not None else Node(None, file, 0, 0)
-        for entry in _within(node):  # nothing of it stands in the file
+        nodes = [node]
+        for entry in nodes:  # which grows; nothing of it stands in the file
+            nodes += entry.below
             entry.line, entry.column, entry.key_line, entry.key_column, entry.plain = 0, 0, 0, 0, False
             entry.instance = f" (in {self._option})"
         return node
@@ -381,10 +383,3 @@ class _Setting:
 def _longest(words: list[str], entries: Mapping[str, Any]) -> int | None:
     """How many words make the longest key that exists: names of checks may hold dots."""
     return next((n for n in range(min(len(words), 6), 0, -1) if ".".join(words[:n]) in entries), None)
-
-
-def _within(node: Node) -> list[Node]:
-    found = [node]
-    for each in found:  # which grows
-        found += each.below
-    return found
