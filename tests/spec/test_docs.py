@@ -88,6 +88,13 @@ def test_sentences_are_short(page):
     assert not long, "more than 40 words: divide it"
 
 
+def test_every_term_of_the_glossary_is_used():
+    rows = re.findall(r"^\| (.*?) \| .* \|$", (DOCS / "glossary.md").read_text(), re.MULTILINE)
+    text = "\n".join(path.read_text() for path in DOCS.rglob("*.md") if path.stem != "glossary")
+    terms = [term.strip("`") for row in rows if row not in ("---", "term") for term in row.split(", ")]
+    assert len(terms) > 30 and [term for term in terms if not re.search(rf"\b{term}", text, re.IGNORECASE)] == []
+
+
 def test_the_page_on_repetition_lists_all_sections_of_items():
     listed = re.search(r"All sections of items may stand in a block: (.*?)\.", PAGES["repeat"], re.DOTALL)
     assert listed is not None and listed[1].split() == ", ".join(SECTIONS).split()
