@@ -196,9 +196,9 @@ _family(
         "--set bodies.rodd.mass=1: bodies has no 'rodd'; did you mean 'rod'?",
     ),
     (
-        "MB306", "something is not given", r"missing|^name (a|an|model|files)|is needed|: name",
-        "The command needs an argument, or the model a section, that is not there.",
-        "Give it; `mbsim COMMAND --help` shows the usage.",
+        "MB306", "missing argument or section", r"missing|^name (a|an|model|files)|is needed|: name",
+        "The command lacks an argument, or the model a section.",
+        "Add it; `mbsim COMMAND --help` shows the usage.",
         "name model files, or give --all to compile for any model",
     ),
     (
@@ -260,7 +260,7 @@ _family(
     (
         "MB406", "constraints contradict each other", r"contradict|locks|laws? |stay assembled|forces of constraints",
         "Prescribed motions and loops ask for different motions at one time.",
-        "Let fewer coordinates be prescribed, or correct their functions of time.",
+        "Prescribe fewer coordinates, or correct their functions of time.",
         "the forces of constraints at t = 1 s contradict each other",
     ),
     (
@@ -271,9 +271,9 @@ _family(
     ),
     (
         "MB405", "no equilibrium", r"equilibrium|rest",
-        "No position was found where all forces balance, or it is not determined.",
-        "Start nearer to it, or give what nothing holds a spring, a constraint or `hold`.",
-        "no equilibrium was found: what no force resists changes on the way there",
+        "No position was found where all forces balance, or the forces do not determine one.",
+        "Start nearer to the equilibrium, or hold free coordinates by a spring, a constraint or the key `hold`.",
+        "no equilibrium was found: the motions that no force resists differ from one position to the next",
     ),
     (
         "MB402", "singular equations", r"singular|rank|not determined|no mass or inertia resists|cannot be found",
@@ -361,13 +361,13 @@ _family(
         "MB608", "unstable equilibrium", r"unstable|not steady",
         "Forces balance, but the position does not last.",
         "Start from another position if a stable one was meant.",
-        "the equilibrium is unstable: it would leave it at any disturbance",
+        "the equilibrium is unstable: the smallest disturbance drives the mechanism away from it",
     ),
     (
         "MB612", "smooth maximum or minimum", r"is a smooth \w+, ",
         "With a sharpness, an objective of type maximum or minimum is smooth in the motion, and so lies beside the extreme value.",
         "Take the sharpness that the message names, or none: the objective then is the extreme value itself.",
-        "objective peak is a smooth maximum, 1.2 m, of what is 1.3 m at most; a sharpness of 100 comes nearer",
+        "objective peak is a smooth maximum, 1.2 m; the largest value is 1.3 m; a sharpness of 100 comes nearer",
     ),
     (
         "MB613", "loops close in several positions", r"close in several positions|closes far from zero",

@@ -35,7 +35,9 @@ class Repeated(StrEnum):
 
 Without = Annotated[
     list[Repeated] | None,
-    typer.Option(metavar="METHOD", help="Leave out agreement with a method, whose kernels take long to compile."),
+    typer.Option(
+        metavar="METHOD", help="Leave out the comparison with a method, as its kernels may take long to compile."
+    ),
 ]
 Sensitivity = Annotated[Literal["ddm", "adjoint"], typer.Option(help="Method whose gradients are checked.")]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random direction.")]
@@ -54,7 +56,8 @@ def command(
 ) -> None:
     """Compare results and gradients with independent references.
 
-    These are what the files' checks state, and numerical derivatives of whole analyses along a random direction.
+    The references are those under checks of the files, and numerical derivatives of whole analyses along a random
+    direction.
     """
     left_out = tuple(method.value for method in without or ())
     settings = replace(settings, method=sensitivity, all_numbers=all_numbers, without=left_out)

@@ -16,17 +16,22 @@ if TYPE_CHECKING:
     from mbsim_cli.study.compiling import Variant
 
 Models = Annotated[
-    list[Path] | None, options.file_argument("[MODEL.yaml...]", "Model files; with --all small ones stand for any.")
+    list[Path] | None,
+    options.file_argument("[MODEL.yaml...]", "Model files; --all without any takes small models of its own."),
 ]
 Every = Annotated[bool, typer.Option("--all", help="For every formulation and integrator, not only the file's own.")]
 Lanes = Annotated[
-    bool, typer.Option("--lanes", help="Also the loops for eight cases of a study, as --all and stated studies do.")
+    bool,
+    typer.Option(
+        "--lanes",
+        help="Also the loops for eight cases of a study; implied by --all, and by models with studies.",
+    ),
 ]
 Into = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Copy them for MBSIM_PROCESSOR's level here: mbsim_cli/prebuilt of a clone is installed with the package.",
+        help="Copy the kernels to DIR, for the level MBSIM_PROCESSOR; pip installs mbsim_cli/prebuilt of a clone.",
         show_default=False,
         readable=False,
     ),
@@ -43,10 +48,9 @@ def command(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compile beforehand what runs of models need.
+    """Compile the kernels that models need, before the first run.
 
-    With gradients and without, so that runs start at once. Exit code 0: all are in the cache; 5: kernels cannot be
-    kept.
+    With gradients and without. Exit code 0: all kernels are in the cache; 5: they cannot be kept.
     """
     if not (models or every):
         raise UsageError("name model files, or give --all to compile for any model")

@@ -18,7 +18,7 @@ Run = Annotated[
     bool,
     typer.Option(
         "--run/--no-run",
-        help="Run the five-bar linkage with its gradients, where nothing is wrong, and compare digits.",
+        help="Without problems, run the five-bar linkage with its gradients, and compare digits.",
     ),
 ]
 Generated = Annotated[
@@ -35,10 +35,10 @@ _STATED = " is set"  # ends the reasons for a compiler set by environment variab
 
 
 def command(probe: Probe = False, run: Run = True, generated: Generated = "", json: options.Json = False) -> None:
-    """Prove the installation by a run, and tell what would help.
+    """Test the installation, and list problems with their remedies.
 
-    Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them; then a run whose
-    numbers are known. Exit code 0 where nothing is wrong, 1 where something is.
+    Shows versions, compiler, threads and the cache of compiled kernels; without problems, runs a model whose results
+    are known. Exit code 0: no problems; 1: some.
     """
     options.limit_threads(None)
     if generated:

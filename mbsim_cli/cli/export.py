@@ -15,13 +15,13 @@ Source = Annotated[Path, options.file_argument("RESULT.h5|MODEL.yaml", "Result, 
 Histories = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[NAME...]", help="Histories of a result; all without.", show_default=False,
+        metavar="[NAME...]", help="Histories of a result; default: all.", show_default=False,
         autocompletion=completion.histories,
     ),
 ]  # fmt: skip
 To = Annotated[
     Literal["csv", "parquet", "mat", "netcdf", "urdf", "mjcf"],
-    typer.Option(help="Tables of a result; urdf and mjcf of a model.", show_default=False),
+    typer.Option(help="Format: urdf and mjcf for models, the others for results.", show_default=False),
 ]
 Output = Annotated[Path | None, options.output_option("OUT", "File.", "SOURCE.KIND here")]
 Derivatives = Annotated[bool, typer.Option("--derivatives", help="Add derivatives of histories by the parameters.")]

@@ -36,7 +36,7 @@ Name = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Template.", show_default=False, autocompletion=names)
 ]
 File = Annotated[Path | None, options.file_argument("[FILE]", "Write here, not to NAME.yaml.")]
-List = Annotated[bool, typer.Option("--list", help="List the templates; so does no NAME.")]
+List = Annotated[bool, typer.Option("--list", help="List the templates, as without NAME.")]
 
 
 def command(

@@ -58,7 +58,7 @@ LengthUnit = Annotated[
 
 
 def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Json = False) -> None:
-    """Show what a result, or the file of a flexible body, holds.
+    """List the contents of a result, or of a file of a flexible body.
 
     A result's origin, objectives and datasets; a flexible body's modes, masses and nodes, and what is wrong with it.
     """

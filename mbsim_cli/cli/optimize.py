@@ -23,7 +23,7 @@ Name = Annotated[
         autocompletion=completion.optimizations,
     ),
 ]
-Output = Annotated[Path | None, options.output_option("OUT.h5", "Result of the best.", "MODEL-NAME.h5")]
+Output = Annotated[Path | None, options.output_option("OUT.h5", "Result of the best design.", "MODEL-NAME.h5")]
 Save = Annotated[
     Path | None,
     typer.Option(
@@ -32,7 +32,7 @@ Save = Annotated[
 ]
 Algorithm = Annotated[
     Literal["auto", "slsqp", "trust-constr", "ipopt", "mma"] | None,
-    typer.Option(help="How to search.", show_default="as in the file"),
+    typer.Option(help="Algorithm of the search.", show_default="as in the file"),
 ]
 Evaluations = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Analyses at most.", show_default="as in the file")

@@ -148,20 +148,22 @@ SetKeys = Annotated[
 ]
 FormulationOption = Annotated[Formulation | None, typer.Option(help="Formulation.", show_default="as in the file")]
 IntegratorOption = Annotated[
-    Integrator | None, typer.Option(help="Integrator, where the formulation has one.", show_default="as in the file")
+    Integrator | None, typer.Option(help="Integrator, if the formulation has a choice.", show_default="as in the file")
 ]
 Tolerance = Annotated[
     float | None, typer.Option(metavar="TOL", help="Relative tolerance of the motion.", show_default="as in the file")
 ]
 Step = Annotated[
     str | None,
-    typer.Option(metavar="H|auto", help="Time step [s], or auto: halved to --accuracy.", show_default="as in the file"),
+    typer.Option(
+        metavar="H|auto", help="Time step [s]; auto: halved until --accuracy holds.", show_default="as in the file"
+    ),
 ]
 Accuracy = Annotated[
     float | None,
     typer.Option(
         metavar="A",
-        help="Relative error allowed: chooses tolerance and integrator, or keeps --step auto.",
+        help="Relative error allowed; sets tolerance and integrator, or the step of --step auto.",
         show_default="as in the file, or 1e-4",
     ),
 ]

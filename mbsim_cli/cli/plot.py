@@ -23,9 +23,8 @@ Arguments = Annotated[
     typer.Argument(
         metavar="RESULT.h5... [NAME...]",
         help="Results (they end in .h5), then names of sensors, components (SENSOR.x), coordinates "
-        "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; all sensors and gradients without. Of a "
-        "frequency response: inputs and outputs. "
-        "NAME,NAME share their axes.",
+        "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; default: all sensors and gradients. "
+        "Of a frequency response: inputs and outputs. NAME,NAME share their axes.",
         show_default=False,
         autocompletion=completion.histories,
     ),

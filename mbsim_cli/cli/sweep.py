@@ -81,10 +81,11 @@ Retry = Annotated[
     typer.Option(metavar="K", min=0, help="Retries per case after a crash or an I/O error.", show_default="1"),
 ]
 Timeout = Annotated[
-    float | None, typer.Option("--case-timeout", metavar="S", help="Seconds that a case may take.", show_default="any")
+    float | None,
+    typer.Option("--case-timeout", metavar="S", help="Seconds that a case may take.", show_default="no limit"),
 ]
 MaxFailures = Annotated[
-    int | None, typer.Option(metavar="K", min=0, help="End when more cases have failed.", show_default="never")
+    int | None, typer.Option(metavar="K", min=0, help="End when more than K cases have failed.", show_default="never")
 ]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="End when a case fails.")]
 Dask = Annotated[
@@ -99,7 +100,9 @@ Study = Annotated[
 Output = Annotated[Path | None, options.output_option("DIR", "Folder.", "MODEL-STUDY here")]
 Csv = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Cases: a row of values each.", show_default="as in the file", readable=False),
+    typer.Option(
+        metavar="FILE", help="File of cases, a row of values for each.", show_default="as in the file", readable=False
+    ),
 ]
 Grid = Annotated[
     list[str] | None,
@@ -115,7 +118,7 @@ Sensitivity = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else.")
 ]
-StartAgain = Annotated[bool, typer.Option("--force", help="Start again where the folder has another study.")]
+StartAgain = Annotated[bool, typer.Option("--force", help="Start again if the folder holds another study.")]
 
 DEFAULT = "run"
 NOT_STARTED = "{} is a study that is planned already; give the model file to plan another"
@@ -132,7 +135,7 @@ class _Group(TyperGroup):
 
 app = typer.Typer(
     cls=_Group,
-    help="Run a parameter study, or do something with its folder.\n\n"
+    help="Run a parameter study; report, continue or export it.\n\n"
     "mbsim sweep MODEL.yaml [STUDY] -o DIR runs one; its options: mbsim sweep run --help.",
     subcommand_metavar="MODEL.yaml [STUDY] [OPTIONS] | COMMAND ...",
     rich_markup_mode=None,
@@ -164,7 +167,7 @@ def command(
     quiet: options.Quiet = False,
     force: StartAgain = False,
 ) -> None:
-    """Run a parameter study, or what is missing of it."""
+    """Run a parameter study, or continue it."""
     begun = options.begun()
     from mbsim_cli.study.sweep.running import shard_of
 
@@ -212,10 +215,7 @@ def retry(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compute once more the cases that failed.
-
-    Those that are missing are computed too.
-    """
+    """Compute failed and missing cases again."""
     options.limit_threads(None)
     from mbsim_cli.study.sweep.running import shard_of
 

@@ -20,7 +20,7 @@ def command(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """List everything that is wrong with model files.
+    """List all errors of model files.
 
     Syntax, structure, and whether the mechanism can be assembled.
     """

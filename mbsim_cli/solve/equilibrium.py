@@ -268,7 +268,10 @@ class NearestEquilibrium(Statics):
             before, modes = modes, self.modes(self._left())
             if modes.neutral.sum() == before.neutral.sum():
                 return held, rows, modes, iterations
-        raise AnalysisError(f"no equilibrium was found: what no force resists changes on the way there; {ADVICE}")
+        raise AnalysisError(
+            f"no equilibrium was found: the motions that no force resists differ from one position to the "
+            f"next; {ADVICE}"
+        )
 
     def neutral_coordinates(self, modes: Modes) -> np.ndarray:
         """Coordinates (k,) that measure the k neutral modes best."""

@@ -49,9 +49,9 @@ def warnings(results: Mapping[str, Any], objectives: Sequence[Objective]) -> lis
             continue
         sharper = max(SHARP / size, MORE * sharpness)
         value, largest = (f"{number:.4g} {objective.unit}".rstrip() for number in (result.value, result.largest))
+        extreme = "smallest" if objective.kind == "minimum" else "largest"
         found.append(
-            f"objective {objective.name} is a smooth {objective.kind}, {value}, of what is {largest} "
-            f"at {'least' if objective.kind == 'minimum' else 'most'}; "
+            f"objective {objective.name} is a smooth {objective.kind}, {value}; the {extreme} value is {largest}; "
             f"a sharpness of {with_digits(sharper, 1)} comes nearer"
         )
     return found
