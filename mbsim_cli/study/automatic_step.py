@@ -68,19 +68,19 @@ def resolve_automatic(
         settings = _with_integrator(model_file, settings, listener)
     if not (automatic.step or to_accuracy):
         return settings, None
-    search: _StepSearch
     if settings.accuracy is not None and to_accuracy:
         assembled = build(model_file, replace(settings, tolerance=settings.accuracy), parameters)
         if not assembled.objectives:
             raise UsageError(
                 f"{option('accuracy')} needs objectives, whose errors it limits; give {option('tolerance')}"
             )
-        search, compiled = _ToleranceSearch(assembled, settings.accuracy), assembled.problem
+        search = _Search(assembled, settings.accuracy, by_tolerance=True)
+        compiled = assembled.problem
     else:
         assembled = build(model_file, settings, parameters)
         stated = getattr(model_file.analysis, "accuracy", None)
         default = ACCURACY if stated is None else float(model_file.expressions.value(stated).real)
-        search = _StepSearch(assembled, settings.accuracy or default)
+        search = _Search(assembled, settings.accuracy or default, by_tolerance=False)
         compiled = search.problem_at(assembled.problem.options.step / 2**HALVINGS)  # longer ones may fail
     with timing.phase("compile"):
         compile_kernels(compiled, listener)
@@ -122,60 +122,64 @@ class _Errors(NamedTuple):
     by_fields: dict[str, dict[str, np.ndarray]]  # (ne,) by objective and field
 
 
-class _StepSearch:
-    """Runs with ever shorter steps."""
+class _Search:
+    """Runs with ever shorter steps, or ``by_tolerance`` with ever smaller tolerances at the same output times."""
 
-    _most, _divisor, _what, _title = HALVINGS, 2.0, "step", "steps of {options.step:.3g} s"
-
-    def __init__(self, assembled: "Assembled", accuracy: float):
-        self.assembled, self.accuracy = assembled, accuracy
+    def __init__(self, assembled: "Assembled", accuracy: float, *, by_tolerance: bool):
+        self.assembled, self.accuracy, self._by_tolerance = assembled, accuracy, by_tolerance
         self._parameters = values_of(assembled.parameters)
         self._last: _Run | None = None
         self._differences: dict[str, np.ndarray] = {}
         self._error, self._worst = np.inf, ""
         problem = assembled.problem
-        self._first = problem.options.step
+        self._first = min(LOOSEST, accuracy) if by_tolerance else problem.options.step
+        self._divisor, self._most = (10.0, TIGHTENINGS) if by_tolerance else (2.0, HALVINGS)
         # the step decides on sums over time alone if a tolerance, or a table, decides on the motion
-        self._sums_alone = problem.options.adaptive or (problem.prescribed is not None and problem.prescribed.splined)
+        of_sums = problem.options.adaptive or (problem.prescribed is not None and problem.prescribed.splined)
+        self._sums_alone = of_sums and not by_tolerance
         differentiates = problem.theta_rho.shape[1] > 0 or bool(assembled.fields)
         numbers = "objectives and gradients" if differentiates else "objectives"
         self._measured = f"{'quadrature of ' if self._sums_alone else ''}{numbers}"
-        self._fastest = SLOWEST if loses_energy(problem) else FASTEST
+        self._fastest = self._divisor if by_tolerance else SLOWEST if loses_energy(problem) else FASTEST
         self._begun = True  # the last run got beyond its start, which does not depend on the step
 
     def search(self, listener: Listener) -> StepChoice:
-        """Halve the step until the errors are below the accuracy."""
+        """Halve the step, or divide the tolerance by ten, until the errors are below the accuracy."""
         failed = 0
         failure: AnalysisError | None = None
         for runs in range(1, self._most + 2):
-            step = self._first / self._divisor ** (runs - 1)
+            number = self._first / self._divisor ** (runs - 1)
             try:
                 failure = None
-                errors = self._errors_of_run(self.problem_at(step), listener)
+                errors = self._errors_of_run(self.problem_at(number), listener)
             except AnalysisError as error:
                 failure, failed, self._last = error, failed + 1, None
                 if failed > FAILURES or not self._begun:
                     raise
                 continue
             if errors is not None:
-                return self._choice(step, runs, errors)
+                step, tolerance, off = number, None, self._error
+                if self._by_tolerance:  # two runs with the longest steps allowed are the same run
+                    step, tolerance, off = self.assembled.problem.options.step, number, max(off, number)
+                return StepChoice(step, self.accuracy, self._measured, off, runs, *errors, tolerance)
         if failure:
             raise failure
         known = np.isfinite(self._error)
         why = f"the relative error of {self._worst} is still {self._error:.1e}" if known else self._worst
-        least = f"{self._what} down to {step:.3g}{' s' * (self._what == 'step')}"
+        least = f"tolerance down to {number:.3g}" if self._by_tolerance else f"step down to {number:.3g} s"
         raise AnalysisError(
             f"no {least} keeps to the accuracy {self.accuracy:g}: {why}; try a larger accuracy or a "
             "shorter duration, and look for an unstable motion or a number that should be zero"
         )
 
-    def problem_at(self, step: float) -> Problem:
-        """The problem with this step, s."""
-        problem = self.assembled.problem
-        return replace(problem, options=replace(problem.options, step=step))
-
-    def _choice(self, step: float, runs: int, errors: _Errors) -> StepChoice:
-        return StepChoice(step, self.accuracy, self._measured, self._error, runs, *errors)
+    def problem_at(self, number: float) -> Problem:
+        """The problem with this step, s, or this tolerance."""
+        problem, options = self.assembled.problem, self.assembled.problem.options
+        if not self._by_tolerance:
+            return replace(problem, options=replace(options, step=number))
+        stated = options.absolute_tolerance != options.tolerance  # then it stays
+        absolute = options.absolute_tolerance if stated else number
+        return replace(problem, options=replace(options, tolerance=number, absolute_tolerance=absolute))
 
     def _errors_of_run(self, problem: Problem, listener: Listener) -> _Errors | None:
         """Errors of a run, if they are small enough."""
@@ -185,10 +189,11 @@ class _StepSearch:
         def watch(block: Block) -> None:
             self._begun = True
 
-        title = self._title.format(options=problem.options)
+        options = problem.options
+        title = f"tolerance of {options.tolerance:.0e}" if self._by_tolerance else f"steps of {options.step:.3g} s"
         results = evaluate(problem, self.assembled.objectives, (watch,), resolution, listener, title=title)
         # runs of few steps may agree by chance
-        if self._what == "step" and not resolution.enough:
+        if not (self._by_tolerance or resolution.enough):
             self._last, self._error, self._worst = None, np.inf, resolution.reason
             return None
         if not any(map(self._depends_on_step, results.values())):
@@ -226,18 +231,16 @@ class _StepSearch:
             return None
         uncertainties = {}
         for name, result in results.items():
-            errors = share * np.abs(differences[name][: 1 + len(result.gradient)])
-            uncertainties[name] = self._uncertainty(result, errors)
+            errors, of_run = share * np.abs(differences[name][: 1 + len(result.gradient)]), result.uncertainty
+            of_sums = of_run.errors[0]  # over output times, which no tolerance changes
+            if self._by_tolerance and np.isfinite(of_sums):
+                errors[0] += of_sums
+            uncertainties[name] = of_run._replace(errors=errors) if self._depends_on_step(result) else of_run
         off = {name: {given: share * d for given, d in fields.items()} for name, fields in of_fields.items()}
         return _Errors(uncertainties, off)
 
     def _depends_on_step(self, result: Gradient) -> bool:
         return not self._sums_alone or bool(np.isfinite(result.uncertainty.errors[0]))
-
-    def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Uncertainty:
-        """Uncertainty with these errors (1 + p,); that of the run for objectives that do not depend on the step."""
-        found = result.uncertainty
-        return found._replace(errors=errors) if self._depends_on_step(result) else found
 
     def _largest(self, differences: Mapping[str, np.ndarray], sizes: Mapping[str, np.ndarray]) -> tuple[float, str]:
         """Largest relative difference and its number in words; NaN, of undetermined numbers, is ignored."""
@@ -246,34 +249,3 @@ class _StepSearch:
         index = int(np.argmax(relative[worst]))
         named: list[Any] = [*self.assembled.parameters, *dict.fromkeys(field.name for field in self.assembled.fields)]
         return float(relative[worst][index]), name_of(worst, index, named)
-
-
-class _ToleranceSearch(_StepSearch):
-    """Runs with ever smaller tolerances, at the same output times."""
-
-    _most, _divisor, _what, _title = TIGHTENINGS, 10.0, "tolerance", "tolerance of {options.tolerance:.0e}"
-
-    def __init__(self, assembled: "Assembled", accuracy: float):
-        super().__init__(assembled, accuracy)
-        self._sums_alone, self._fastest = False, self._divisor
-        self._first = min(LOOSEST, accuracy)
-        self._measured = self._measured.removeprefix("quadrature of ")
-
-    def problem_at(self, tolerance: float) -> Problem:
-        """The problem with this tolerance."""
-        options = self.assembled.problem.options
-        stated = options.absolute_tolerance != options.tolerance  # then it stays
-        absolute = options.absolute_tolerance if stated else tolerance
-        changed = replace(options, tolerance=tolerance, absolute_tolerance=absolute)
-        return replace(self.assembled.problem, options=changed)
-
-    def _choice(self, tolerance: float, runs: int, errors: _Errors) -> StepChoice:
-        step = self.assembled.problem.options.step
-        error = max(self._error, tolerance)  # two runs with the longest steps allowed are the same run
-        return StepChoice(step, self.accuracy, self._measured, error, runs, *errors, tolerance)
-
-    def _uncertainty(self, result: Gradient, errors: np.ndarray) -> Uncertainty:
-        """Uncertainty with these errors, and those of sums over output times, which no tolerance changes."""
-        of_sums = result.uncertainty.errors[0]
-        errors[0] += of_sums if np.isfinite(of_sums) else 0.0
-        return result.uncertainty._replace(errors=errors)

@@ -65,14 +65,14 @@ def test_a_fast_motion_is_found_though_it_is_smooth_nowhere_at_first(mbsim, tmp_
 
 
 def test_an_accuracy_that_is_not_reached_ends_in_a_sentence(mbsim, variant, monkeypatch):
-    monkeypatch.setattr(automatic_step._StepSearch, "_most", 3)
+    monkeypatch.setattr(automatic_step, "HALVINGS", 3)
     done = mbsim("run", variant(*AUTO), "--accuracy", "1e-9")
     assert done.code == 4 and "no step down to 0.000977 s keeps to the accuracy 1e-09" in done.err
     assert "swing" in done.err and "larger accuracy" in done.err
 
 
 def test_steps_that_fail_are_halved_and_failures_end(mbsim, variant, monkeypatch):
-    honest, seen = automatic_step._StepSearch._errors_of_run, []
+    honest, seen = automatic_step._Search._errors_of_run, []
 
     def run(self, problem, *others):
         seen.append(problem.options.step)
@@ -80,7 +80,7 @@ def test_steps_that_fail_are_halved_and_failures_end(mbsim, variant, monkeypatch
             raise automatic_step.AnalysisError("the Newton iteration did not converge")
         return honest(self, problem, *others)
 
-    monkeypatch.setattr(automatic_step._StepSearch, "_errors_of_run", run)
+    monkeypatch.setattr(automatic_step._Search, "_errors_of_run", run)
     done = mbsim("run", variant(*AUTO), "--json").json
     assert done["discretisation"]["runs"] == len(seen) == 5 and done["step"] == min(seen) < 1e-3
     monkeypatch.setattr(automatic_step, "FAILURES", 1)
@@ -144,9 +144,9 @@ def test_what_makes_no_sense_is_refused(mbsim, variant, text, options, code, sen
 
 def test_a_start_that_fails_is_tried_once(mbsim, variant, monkeypatch):
     """The step has no part in it."""
-    honest, seen = automatic_step._StepSearch._errors_of_run, []
+    honest, seen = automatic_step._Search._errors_of_run, []
     monkeypatch.setattr(
-        automatic_step._StepSearch, "_errors_of_run", lambda self, *given: seen.append(1) or honest(self, *given)
+        automatic_step._Search, "_errors_of_run", lambda self, *given: seen.append(1) or honest(self, *given)
     )
     spring = "{type: spring_damper, points: [ground.O, rod.O], stiffness: 1, natural_length: 0.1}"
     done = mbsim("run", variant("forces: {", f"forces: {{s: {spring}, "), "--step", "auto")
