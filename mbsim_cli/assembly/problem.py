@@ -12,6 +12,7 @@ from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.elements.unsmooth_laws import (
     check_driving_laws,
     check_jumping_forces,
+    check_sides,
     event_times_of,
     has_breakpoints,
     jumps_of,
@@ -406,6 +407,8 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
                 by_all = system.theta.jacobian(every, {*laws.theta.tolist(), *laws.window.tolist()})
             stops = () if problem.options.integrated else event_times_of(problem, by_all)
             problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
+            if problem.options.integrated and packed.signals.one_sided:
+                check_sides(problem, packed.signals.one_sided, system.issue)
     if problem.summed:
         problem = replace(problem, splits=splits_of(problem, of_sums=True))
     if any(objective.reads_single_times for objective in packing.model_file.objectives.values()):

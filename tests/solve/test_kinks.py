@@ -335,6 +335,21 @@ def test_expressions_may_bend_on_an_output_time_where_a_side_is_undefined_beyond
     np.testing.assert_allclose(found["s"].gradient, -(left**2.5) / 2.5 / MASS, rtol=1e-4)
 
 
+@pytest.mark.parametrize(("a", "parameters", "refused"), [(0.03, "a", True), (0.031, "a", False), (0.03, "h", False)])
+@pytest.mark.parametrize("value", ["if(t < a, 1 + sqrt(a - t), 0)", "if(a > t, 0, h + (t - a)**1.5)"])
+def test_jumps_on_an_output_time_where_a_side_is_undefined_beyond_are_refused(value, a, parameters, refused):
+    """The runs beside would read the root of a negative number, and end with equations that are singular."""
+    force = {"type": "drive", "coordinate": "slope.displacement", "value": value}
+    by = {"step": 5e-3, "sensitivity": {"method": "ddm", "parameters": [parameters]}, "extra": {"forces": {"f": force}}}
+    file = model(RAMP, drives=False, parameters={"a": a}, **by)
+    if not refused:
+        assert not build(file, Settings(), None).problem.stops
+        return
+    message = r"forces\.f\.value: the force jumps at 0\.03 s, a time that depends on a, and is undefined beyond it"
+    with pytest.raises(ModelError, match=message):
+        build(file, Settings(), None)
+
+
 @pytest.mark.parametrize("a", [-1e20, -0.5, 0.0, 1e20, 1e300])
 def test_no_steps_end_at_times_outside_a_run_however_far(a):
     force = {"type": "drive", "coordinate": "slope.displacement", "value": "if(t < a, h, h + (t - a))"}

@@ -57,6 +57,7 @@ class SignalTable:
         self._system, self._measures, self._laws, self._sensors = system, measures, laws, sensors
         self._forward, self._integrated = options.analysis == "forward_dynamics", options.integrated
         self.automatic: list[tuple[int, int]] = []  # as those of ``ForceTable``
+        self.one_sided: list[int] = []  # laws of expressions that jump at a time and are undefined on a side of it
         self._tapes: list[_Tape] = []
         self._of_force: list[tuple[int, int]] = []
         self._entries: list[Entry] = []
@@ -122,13 +123,16 @@ class SignalTable:
             others = [operand for operand in operands if operand != time]
             compares = operation.name in ("less", "less_equal") and len(others) == 1 and others[0] in known
             limit = partial(self._fixed_value, steps, others[0], time, fixed) if compares else None
-            if limit and self._ends_steps(partial(self._sides, steps, result, time, fixed, place), limit()):
+            sides = partial(self._sides, steps, result, time, fixed, place)
+            if limit and self._ends_steps(sides, limit()):
                 term = Term(Law.POLYNOMIAL, 2, partial(_line, limit), partial(_before, limit))
                 if self._integrated:
                     window = partial(_before if operands[0] == time else _behind, limit)
                     term = Term(Law.CONSTANT, 1, lambda: (1.0,), window)
                 name = f"{path} {place}"
                 laws[name] = self._laws.add(path, [term])
+                if not _is_defined_beyond(sides, limit()):
+                    self.one_sided.append(laws[name])
                 if self._integrated:
                     operation, operands = law(name), (time,)
                 else:
@@ -155,9 +159,7 @@ class SignalTable:
         """
         before, behind = sides(limit)
         bends = np.allclose(before, behind, rtol=1e-9, atol=1e-9)
-        if bends and self._integrated:
-            return all(np.isfinite(sides(limit + late)).all() for late in (-BEYOND, BEYOND))
-        return bends or self._integrated
+        return _is_defined_beyond(sides, limit) if bends and self._integrated else bends or self._integrated
 
     def _sides(
         self, steps: list[Step], result: int, time: int, fixed: Mapping[int, Number], place: int, t: Scalar
@@ -275,6 +277,12 @@ class SignalTable:
             self._entries.append(entry)
             self._rows.append(self._rows[-1] + SENSOR_WIDTH[entry.kind])
         return self._known[key]
+
+
+def _is_defined_beyond(sides: Callable[[Scalar], tuple[Any, Any]], limit: Scalar) -> bool:
+    """Whether an expression, whose ``sides`` are as from ``SignalTable._sides``, is defined beside a limit as on it."""
+    defined = np.isfinite(sides(limit))
+    return all(np.isfinite(sides(limit + late))[defined].all() for late in (-BEYOND, BEYOND))
 
 
 def _line(limit: Callable[[], Scalar]) -> tuple[Scalar, Scalar]:

@@ -27,8 +27,9 @@ from mbsim_cli.solve.breakpoints import (
     laws_of_forces,
     laws_of_time,
     laws_that_move,
+    movable,
 )
-from mbsim_cli.solve.sides import shift_of
+from mbsim_cli.solve.sides import shift_of, sides_of
 from mbsim_cli.spec.model_file import ModelFile
 
 JUMP = 1e-6  # of a rate, over the rate, that counts as one
@@ -95,6 +96,17 @@ def check_jumping_forces(problem: Problem, calls: Container[str], issue: Callabl
             message = f"{jump}: steps of the trapezoidal rule halve the derivatives by it"
             hint = "use formulation: recursive, or ali1p-rtdyn1 with loops; or let the force be continuous"
             issue(problem.names.laws[law], message, hint)
+
+
+def check_sides(problem: Problem, laws: Sequence[int], issue: Callable[..., None]) -> None:
+    """Report laws of forces that runs beside an output time read where they are undefined, of those of ``laws``."""
+    shifted = set[int]().union(*(sides.shifts for sides in sides_of(problem)))
+    for law in laws:
+        for point in breakpoints_of_law(problem.model.laws, problem.theta, movable(problem), law):
+            when = _moved_instant(problem, [point])
+            if when and not shifted.isdisjoint(point.numbers):
+                message = f"the force jumps {when}, and is undefined beyond it: its derivatives need both sides"
+                issue(problem.names.laws[law], message, "define it there, or let the time lie between output times")
 
 
 def _jumping_forces(problem: Problem) -> Iterator[tuple[int, list[Breakpoint], float, float]]:
