@@ -12,7 +12,6 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.study.diagnostics.health import (
     Diagnostics,
-    DrivenHealth,
     Health,
     ModalHealth,
     ResponseHealth,
@@ -236,9 +235,9 @@ class Kinematics(Analysis):
             tape.initial = assemble(problem, motion_only=True)
         return pull_back(problem, tape, *request)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> DrivenHealth:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Health:
         """Drift, iterations, and singular positions."""
-        return DrivenHealth(problem.options, problem.names)
+        return Health(problem.options, problem.names)
 
 
 # Small motions about an equilibrium or a steady motion: modes and frequency responses.

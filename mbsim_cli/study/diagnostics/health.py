@@ -97,6 +97,8 @@ class Health(Diagnostics):
         jumps: np.ndarray = np.zeros(0),
     ):
         self._options, self._names, self._conserves, self._unseen = options, names, conserves, unseen
+        # samples of a motion that laws prescribe may be far apart: work between them is not known
+        self._balances = options.analysis != "kinematics"
         self._jumps = jumps[:, None]
         self._column, self._value = touches
         self._above = np.zeros((2, len(self._column)), bool)  # whether ever above the value, and ever below
@@ -134,7 +136,8 @@ class Health(Diagnostics):
         if self._violated is None and self._drift[0] > VIOLATED:
             self._violated = float(block.time[np.argmax(block.drift[:, 0] > VIOLATED)])
         self._gradient_error = max(self._gradient_error, float(block.gradient_error.max()))
-        self._add_energy(block)
+        if self._balances:
+            self._add_energy(block)
 
     def _add_gaps(self, gaps: np.ndarray) -> None:
         """Take the gaps (B, g) at the next time points in, each relative to where it closes."""
@@ -229,10 +232,11 @@ class Health(Diagnostics):
     def report(self) -> dict[str, Any]:
         iterations = {"mean": self._iterations / max(1, self.steps), "most": self._most}
         moves = self._fastest * (self._last[0] - self._begun) > STILL and self._moved > AT_REST * self._stored
+        imbalance = self._imbalance / self._moved if moves else 0.0  # round-off is no motion
         return {
             **({"work": self.work} if self.work else {"iterations": iterations}),
             "drift": dict(zip(UNITS, map(float, self._drift), strict=True)),
-            "energy_imbalance": self._imbalance / self._moved if moves else 0.0,  # round-off is no motion
+            **({"energy_imbalance": imbalance} if self._balances else {}),
             "gradient_error": self._gradient_error,
         }
 
@@ -279,18 +283,6 @@ class Health(Diagnostics):
             f"the mechanism passes a singular position before t = {time:.6g} s, where {shown} {lost} rank{more}; "
             "the motion continues on the same branch; other branches are possible"
         ]
-
-
-class DrivenHealth(Health):
-    """Diagnostics of a motion that laws prescribe completely: samples may be far apart, so no energy is integrated."""
-
-    def _add_energy(self, block: Block) -> None:
-        """Work between samples is not known."""
-
-    @property
-    def report(self) -> dict[str, Any]:
-        found = super().report
-        return {key: found[key] for key in ("iterations", "drift", "gradient_error")}
 
 
 # Diagnostics of a static equilibrium.
