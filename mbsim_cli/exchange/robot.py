@@ -281,7 +281,13 @@ def _lines(robot: Robot, stops: bool) -> Iterator[str]:
     yield f"name: {_quoted(robot.name)}"
     yield f"gravity: {_vector(robot.gravity)}"
     yield ""
-    yield from _points(robot)
+    yield "points:                     # in the axes of each body that a point belongs to [m]"
+    for joint in robot.joints:
+        first, second = joint.bodies
+        yield f"  {joint.name}: {{{first}: {_vector(joint.places[0])}, {second}: {_vector(joint.places[1])}}}"
+    for name, owner, place in robot.sites:
+        yield f"  {name}: {{{owner}: {_vector(place)}}}"
+    yield ""
     yield from _vectors(robot)
     yield "bodies:"
     for body in robot.bodies:
@@ -306,16 +312,6 @@ def _lines(robot: Robot, stops: bool) -> Iterator[str]:
     yield "analysis: {type: forward_dynamics, step: 1e-3, duration: 1}"
     for sentence in robot.remarks:
         yield f"# {sentence}"
-
-
-def _points(robot: Robot) -> Iterator[str]:
-    yield "points:                     # in the axes of each body that a point belongs to [m]"
-    for joint in robot.joints:
-        first, second = joint.bodies
-        yield f"  {joint.name}: {{{first}: {_vector(joint.places[0])}, {second}: {_vector(joint.places[1])}}}"
-    for name, body, place in robot.sites:
-        yield f"  {name}: {{{body}: {_vector(place)}}}"
-    yield ""
 
 
 def _vectors(robot: Robot) -> Iterator[str]:

@@ -12,8 +12,7 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.exchange.robot import GROUND, INERTIA, Body, Coupling, Joint, Names, Robot, Visual, digits
 from mbsim_cli.exchange.xml import Wrong, laid_out, named, number_in, numbers_in, read_with, turned, words
 
-_KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
-_KINDS |= {"floating": "floating", "planar": "planar"}
+_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _NO_AXIS = ("fixed", "floating")
 
 
@@ -106,7 +105,9 @@ def _joint(element: Element, name: str, bodies: Names) -> Joint:
     if not length > 0:
         raise Wrong(f"{where}: the axis has no direction")
     ends = (bodies[_link(element, "parent", bodies)], bodies[_link(element, "child", bodies)])
-    made = Joint(name, _KINDS[kind], ends, np.array([place, np.zeros(3)]), turn, axis / length)
+    made = Joint(
+        name, "revolute" if kind == "continuous" else kind, ends, np.array([place, np.zeros(3)]), turn, axis / length
+    )
     limit = element.find("limit")
     if limit is not None and kind in ("revolute", "prismatic"):
         made.limits = (_number(limit, "lower", 0.0, where), _number(limit, "upper", 0.0, where))
@@ -132,7 +133,7 @@ def _add_remarks(links: list[Element], elements: list[Element], robot: Robot) ->
 
 WORLD = "world"
 NO_LIMIT = {"effort": "1e9", "velocity": "1e9"}  # required by the format in every limit
-_WRITTEN = {"fixed": "fixed", "revolute": "revolute", "prismatic": "prismatic", "floating": "floating"}
+_WRITTEN = ("fixed", "revolute", "prismatic", "floating")
 
 
 def urdf_of(robot: Robot) -> str:
@@ -195,7 +196,7 @@ def _write_joint(root: Element, robot: Robot, joint: Joint, shifts: dict[str, np
     if joint.kind not in _WRITTEN:
         raise UsageError(f"URDF has no {joint.kind} joints, as {joint.name} is; MJCF has (--to mjcf)")
     parent, child = joint.bodies
-    kind = "continuous" if joint.kind == "revolute" and joint.limits is None else _WRITTEN[joint.kind]
+    kind = "continuous" if joint.kind == "revolute" and joint.limits is None else joint.kind
     made = SubElement(root, "joint", name=joint.name, type=kind)
     SubElement(made, "parent", link=WORLD if parent == GROUND else parent)
     SubElement(made, "child", link=child)
