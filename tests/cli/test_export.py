@@ -11,6 +11,7 @@ import pytest
 import mbsim_cli
 from mbsim_cli.exchange import read
 from mbsim_cli.io.results import ResultFile
+from mbsim_cli.io.tables import Column, write_table
 from mbsim_cli.study.pictures.motion import ResultModel
 from tests.assembly.test_scene import SLIDER
 
@@ -36,6 +37,16 @@ def test_tables_hold_all_digits(mbsim, fivebar, tmp_path):
         np.testing.assert_array_equal(found["r2.y"], content.history("r2").values[:, 1])
         slope = next(found[name] for name in ("d P1.angle/d L_A1", "d P1.angle_d L_A1") if name in found)
         np.testing.assert_array_equal(slope, content.sensitivity("P1.angle", "L_A1").values[:, 0])
+
+
+def test_names_of_netcdf_are_utf_8(tmp_path):
+    from scipy.io import netcdf_file
+
+    columns = [Column("time", "s", np.zeros(2)), Column("φ", "rad", np.ones(2)), Column("bär.x", "m", np.ones(2))]
+    write_table(tmp_path / "out.nc", "netcdf", columns, title="Kräfte", force=False)
+    with netcdf_file(tmp_path / "out.nc", mmap=False) as file:
+        assert [name.encode("latin-1").decode() for name in file.variables] == ["time", "φ", "bär.x"]
+        assert file.title.decode() == "Kräfte"
 
 
 PAGE = (ROOT / "docs/export.md").read_text()
