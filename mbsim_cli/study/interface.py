@@ -1,6 +1,7 @@
 """The interface for Python programs: ``import mbsim_cli as mbsim``. Errors are the exceptions of ``errors``."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -146,11 +147,8 @@ def optimize(
 
 def _settings(path: str | PathLike[str], replaced: dict[str, Any], **defaults: Any) -> Settings:
     """Options of an analysis and values of parameters, as keyword arguments state them, of the model at a path."""
-    values = values_in(replaced)
-    if options_in(replaced) and PARAMETERS not in replaced:
-        require_distinct(replaced, Model(path, parameters=values).parameters)
-    overrides = {name: repr(value) for name, value in values.items()}
-    return Settings(overrides=overrides, **options_in(defaults | replaced))
+    model, options = _loaded(path, replaced, SILENT)
+    return replace(model.settings, **options_in(defaults | options))
 
 
 def sweep(
