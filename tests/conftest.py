@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mbsim_cli.cli.app import MOST_OBJECTS
-from mbsim_cli.kernels.compiler import companion, watch
+from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and children would inherit that.
@@ -30,7 +30,7 @@ WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 if WORKER and COMPILER == "linking":
     watch.PAIRED = True
     if int(WORKER.removeprefix("gw")) % 2:
-        companion._take_calls_backwards()
+        watch.take_calls_backwards()
 
 # Kernels as plain Python compare numpy's integers with codes. numpy then asks the class of the code for attributes that
 # it lacks, which Python 3.11 looks up by this function: a third of the time. Later versions have none.

@@ -56,18 +56,18 @@ def command(
         raise UsageError("name model files, or give --all to compile for any model")
     if settings.overrides and not models:
         raise UsageError("-p and -s are for model files; name some")
-    from mbsim_cli.kernels.compiler import choice, folder, watch
+    from mbsim_cli.kernels.compiler import choice, store, watch
     from mbsim_cli.study.compiling import precompile, specimens
 
     if into and choice.COMPILER != "linking":
         raise UsageError("only kernels of the linking compiler can come with a package; mbsim doctor says more")
     if into:
-        folder.ignore()
+        store.ignore_prebuilt()
     with nullcontext(models) if models else specimens() as paths:
         variants = list(precompile(paths, every, Terminal(quiet), lanes, settings))
     report = _report(variants, named=bool(models))
     if into and not watch.STORE.trouble:
-        report["into"] = folder.fill(into, watch.STORE.path)
+        report["into"] = store.fill_prebuilt(into, watch.STORE.path)
     if json:
         emit(report)
     else:

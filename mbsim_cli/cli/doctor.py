@@ -120,24 +120,23 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 def _cache() -> dict[str, Any]:
     """The cache folder of this version, and those of other versions."""
-    from mbsim_cli.kernels.compiler import folder as prebuilt
-    from mbsim_cli.kernels.compiler.folder import bytes_of_parts, folder_of_user, folders
+    from mbsim_cli.kernels.compiler import store
     from mbsim_cli.kernels.compiler.watch import STORE
 
-    known = folders()
+    known = store.folders()
     own = next((folder for folder in known if folder.name == STORE.name), None)
     trouble, locks = STORE.check()
     return {
-        "folder": STORE.path or folder_of_user(),
+        "folder": STORE.path or store.folder_of_user(),
         "trouble": trouble,
         "locks": locks,
         "free_bytes": _free(STORE.path),
         "entries": [{"name": name, "bytes": size} for name, size in own.entries] if own else [],
         "lanes": [systems for name, systems in _LOOPS.items() if own and name in dict(own.entries)],
         "bytes": own.size if own else 0,
-        "bytes_of_parts": bytes_of_parts(),
-        "prebuilt": [path.name.rsplit("-", 1)[0] for path in prebuilt.entries()],
-        "prebuilt_for": prebuilt.level(),
+        "bytes_of_parts": store.bytes_of_parts(),
+        "prebuilt": [path.name.rsplit("-", 1)[0] for path in store.prebuilt_entries()],
+        "prebuilt_for": store.prebuilt_level(),
         "stale": [
             {"folder": folder.name, "entries": len(folder.entries), "bytes": folder.size, "newest": folder.newest}
             for folder in known

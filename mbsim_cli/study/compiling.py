@@ -21,7 +21,7 @@ from mbsim_cli.study.listener import SILENT, Listener
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.objectives import Objective
-    from mbsim_cli.kernels.compiler.companion import Companion
+    from mbsim_cli.kernels.compiler.watch import Companion
     from mbsim_cli.spec.model_file import ModelFile
 
 # Kernels and expressions that an analysis needs, loaded or compiled before it is timed.
@@ -69,7 +69,7 @@ def compile_kernels(
         compiled.names.append(name)
         listener.say(sentence.format(name, " for complex numbers" if in_complex else ""))
         show = show or shown.enter_context(listener.count("kernels ready:"))
-        from mbsim_cli.kernels.compiler.companion import Companion
+        from mbsim_cli.kernels.compiler.watch import Companion
 
         companion = companion or Companion(compile_kernels, problem, SILENT, theta, objectives)
         companion.start()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mbsim_cli.kernels.compiler import choice, folder, installed, watch
+from mbsim_cli.kernels.compiler import choice, installed, store, watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.store import Store
 from mbsim_cli.study import compiling
@@ -137,7 +137,7 @@ def test_without_models_small_ones_stand_for_all(mbsim, planned):
 
 @pytest.mark.skipif(COMPILER != "linking", reason="others keep nothing that could come along")
 def test_kernels_for_a_package(mbsim, pendulum, planned, monkeypatch, tmp_path):
-    monkeypatch.setattr(folder, "_folder", folder._folder)
+    monkeypatch.setattr(store, "_brought", store._brought)
     done = mbsim("compile", pendulum, "--into", tmp_path / "prebuilt")
     assert done.code == 2 and "set MBSIM_PROCESSOR to x86-64-v4 or x86-64-v3" in done.err and not planned
     monkeypatch.setattr(installed, "WANTED", "x86-64-v3")

@@ -9,9 +9,9 @@ import pytest
 from mbsim_cli.cli.output import Terminal
 from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.companion import Companion
-from mbsim_cli.kernels.compiler.folder import open_store
 from mbsim_cli.kernels.compiler.jit import entry
+from mbsim_cli.kernels.compiler.store import open_store
+from mbsim_cli.kernels.compiler.watch import Companion
 from mbsim_cli.study import compiling
 from mbsim_cli.study.listener import Listener
 

@@ -12,7 +12,7 @@ from mbsim_cli.cli import doctor
 from mbsim_cli.cli.options import VARIABLES, limit_threads
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler import choice, watch
-from mbsim_cli.kernels.compiler.folder import FOLDER_OF_USER, open_store
+from mbsim_cli.kernels.compiler.store import FOLDER_OF_USER, open_store
 from mbsim_cli.kernels.elements import generated
 
 

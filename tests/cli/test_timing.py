@@ -7,7 +7,7 @@ import pytest
 from mbsim_cli.cli import options, outcome
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.entry import Entry
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.study import plan as _timing
 from mbsim_cli.study import recording, run
 from mbsim_cli.study.diagnostics import discretisation
@@ -88,7 +88,7 @@ def test_expressions_are_compiled_before_solving(mbsim, pendulum, monkeypatch):
 
 @pytest.mark.skipif(COMPILER != "linking", reason="others keep no forms")
 def test_all_kernels_are_loaded_before_solving(mbsim, pendulum, monkeypatch):
-    honest, load, loaded, within = recording.run, Entry._load, [], []
+    honest, load, loaded, within = recording.run, entry._load, [], []
 
     def run(*arguments):
         within.append(True)
@@ -101,9 +101,9 @@ def test_all_kernels_are_loaded_before_solving(mbsim, pendulum, monkeypatch):
         return load(self, *arguments)
 
     mbsim("run", pendulum, "--quiet")
-    for made in [made for made in gc.get_objects() if type(made) is Entry]:
+    for made in [made for made in gc.get_objects() if type(made) is entry]:
         monkeypatch.setattr(made, "_forms", {})
     monkeypatch.setattr(recording, "run", run)
-    monkeypatch.setattr(Entry, "_load", noted)
+    monkeypatch.setattr(entry, "_load", noted)
     assert mbsim("run", pendulum, "--quiet", "--force").code == 0
     assert ("run", False) in loaded and ("run", True) not in loaded and not any(late for _, late in loaded)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import mbsim_cli
-from mbsim_cli.kernels.compiler import folder as _folder
+from mbsim_cli.kernels.compiler import store as _store
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.folder import source_hash
+from mbsim_cli.kernels.compiler.store import source_hash
 
 PACKAGE = Path(mbsim_cli.__file__).parent
 compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="others keep nothing here")
@@ -100,9 +100,9 @@ def test_flags_and_versions_count(monkeypatch):
         monkeypatch.setenv(f"NUMBA_{change}", "7")
         assert source_hash("linking") != whole
         monkeypatch.undo()
-    for place, version in enumerate(_folder._VERSIONS):
+    for place, version in enumerate(_store._VERSIONS):
         monkeypatch.setattr(
-            _folder, "_VERSIONS", (*_folder._VERSIONS[:place], version + "1", *_folder._VERSIONS[place + 1 :])
+            _store, "_VERSIONS", (*_store._VERSIONS[:place], version + "1", *_store._VERSIONS[place + 1 :])
         )
         assert source_hash("linking") != whole
         monkeypatch.undo()

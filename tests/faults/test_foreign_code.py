@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.kernels.compiler import choice, companion, watch
+from mbsim_cli.kernels.compiler import choice, watch
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep import job_script
@@ -52,11 +52,11 @@ def write(path):
 
 
 def test_the_companion_of_the_compiler(planted, tmp_path, monkeypatch):
-    monkeypatch.setattr(companion, "usable", lambda: 2)
-    monkeypatch.setattr(companion, "COMPILER", "linking")
+    monkeypatch.setattr(watch, "usable", lambda: 2)
+    monkeypatch.setattr(watch, "COMPILER", "linking")
     monkeypatch.setattr(watch, "PAIRED", False)
     monkeypatch.setattr(watch.STORE, "trouble", "")
-    second = companion.Companion(write, str(tmp_path / "done"))
+    second = watch.Companion(write, str(tmp_path / "done"))
     second.start()
     assert second._process is not None and second._process.wait(60) == 0
     second.stop()

@@ -129,6 +129,4 @@ sys.exit(main())
     assert done.returncode == 0, done.stderr
 
 
-PRIVATE = [
-    f"mbsim_cli.kernels.compiler.{name}" for name in ("compiling", "linked", "linking", "reference", "simd_compiled")
-]
+PRIVATE = [f"mbsim_cli.kernels.compiler.{name}" for name in ("compiling", "linking", "simd_compiled")]

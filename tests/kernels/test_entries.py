@@ -78,9 +78,9 @@ def given(dtype=float):
 def test_kernels_see_what_python_gives(images, tmp_path, monkeypatch):
     if images and not image.IMAGES:
         pytest.skip("images are for x86-64 Linux")
-    from mbsim_cli.kernels.compiler import kept_kernels
+    from mbsim_cli.kernels.compiler import compiling
 
-    monkeypatch.setattr(kept_kernels, "IMAGES", images)
+    monkeypatch.setattr(compiling, "IMAGES", images)
     monkeypatch.setattr(watch, "STORE", Store(lambda: tmp_path, "kernels"))
     expected = np.zeros(8)
     returned = give_all(*given(), expected)
@@ -180,9 +180,9 @@ def test_groups_that_calls_share_are_taken_apart_once(monkeypatch):
         assert kinds[0] == first[0][0] and same is first[1][0] and numbers == [1.5]
         assert other.numbers[4] == work[0].ctypes.data
     assert sum(x is model for x in seen) == 1
-    assert len(arguments._known) + len(arguments._before) <= 2 * arguments._MOST
+    assert len(arguments._known) <= arguments._MOST
     arguments.forget()
-    assert not arguments._known and not arguments._before
+    assert not arguments._known
 
 
 def test_records_are_let_go_before_the_next_block(monkeypatch):

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.compiler import companion as _companion
-from mbsim_cli.kernels.compiler import kept_kernels, watch
+from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.companion import Companion
+from mbsim_cli.kernels.compiler.watch import Companion
 from mbsim_cli.study.assembling import Settings, build, load
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
@@ -85,10 +84,12 @@ def test_the_older_half_of_too_many_is_removed(tmp_path, monkeypatch):
         (tmp_path / str(k)).write_bytes(b"content")
         os.utime(tmp_path / str(k), (k, k))
     monkeypatch.setattr(watch.PARTS_STORE, "path", str(tmp_path))
-    kept_kernels._make_room()
+    from mbsim_cli.kernels.compiler import compiling
+
+    compiling._make_room()
     assert len(list(tmp_path.iterdir())) == 8
-    monkeypatch.setattr(kept_kernels, "MOST_BYTES", 20)
-    kept_kernels._make_room()
+    monkeypatch.setattr(compiling, "MOST_BYTES", 20)
+    compiling._make_room()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["4", "5", "6", "7"]
 
 
@@ -121,7 +122,7 @@ def alone(monkeypatch):
 @pytest.fixture
 def importable(monkeypatch, alone):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(_companion, "usable", lambda: 2)
+    monkeypatch.setattr(watch, "usable", lambda: 2)
 
 
 def test_the_second_process_gets_the_same_types_and_ends_with_the_first(importable, tmp_path):
@@ -144,7 +145,7 @@ def test_the_second_process_gets_the_same_types_and_ends_with_the_first(importab
 
 
 def test_one_processor_compiles_alone(monkeypatch, alone):
-    monkeypatch.setattr(_companion, "usable", lambda: 1)
+    monkeypatch.setattr(watch, "usable", lambda: 1)
     companion = Companion(print)
     companion.start()
     companion.stop()
@@ -169,7 +170,7 @@ def test_what_cannot_be_handed_over_is_compiled_alone(importable):
 )
 def test_what_any_analysis_needs_can_be_handed_over(model, settings):
     assembled = build(load(ROOT / "models" / f"{model}.yaml", Settings()), settings, None)
-    problem, objectives = pickle.loads(_companion._pickled((assembled.problem, assembled.objectives)))
+    problem, objectives = pickle.loads(pickle.dumps((assembled.problem, assembled.objectives), 5))
     given = [array for array in assembled.problem.model.tree if isinstance(array, np.ndarray)]
     found = [array for array in problem.model.tree if isinstance(array, np.ndarray)]
     for before, after in zip(given, found, strict=True):
@@ -180,8 +181,9 @@ def test_what_any_analysis_needs_can_be_handed_over(model, settings):
 
 def test_kernels_depend_on_kernels_and_on_the_layout_of_models_alone():
     """So that a change elsewhere compiles none of them anew; the compiler's own files belong to the folder's name."""
+    from mbsim_cli.kernels.compiler import compiling
     from mbsim_cli.kernels.drivers import simulate
 
-    found = {path.relative_to(ROOT / "mbsim_cli").parts[:2] for path in kept_kernels.closure(simulate.__file__)}
+    found = {path.relative_to(ROOT / "mbsim_cli").parts[:2] for path in compiling.closure(simulate.__file__)}
     assert {first for first, _ in found} == {"kernels", "model"}
     assert ("kernels", "algorithms") in found and ("kernels", "compiler") not in found

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.kernels.compiler import folder
 from mbsim_cli.kernels.compiler import installed as _level
+from mbsim_cli.kernels.compiler import store as _store
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.store import Store
 
@@ -47,45 +47,46 @@ def brought_along(tmp_path, monkeypatch):
         (tmp_path / "cache/kernels-1/hash" / beside).touch()
     for name, value in {"WANTED": "x86-64-v3", "own_level": lambda: "x86-64-v4"}.items():
         monkeypatch.setattr(_level, name, value)
-    monkeypatch.setattr(folder, "settings", list)
-    monkeypatch.setattr(folder, "_folder", tmp_path / "prebuilt")
-    folder.fill(tmp_path / "prebuilt", store.path)
+    monkeypatch.setattr(_store, "settings", list)
+    monkeypatch.setattr(_store, "_brought", tmp_path / "prebuilt")
+    _store.fill_prebuilt(tmp_path / "prebuilt", store.path)
     return tmp_path / "prebuilt"
 
 
 def test_entries_come_along(brought_along, monkeypatch):
-    (found,) = folder.entries()
+    (found,) = _store.prebuilt_entries()
     assert found.parent.name.startswith("x86-64-v3-") and found.name.startswith("kernels.one-")
-    assert folder.prebuilt(b"kernels.one hash") == b"code" and folder.prebuilt(b"kernels.two hash") is None
+    assert _store.prebuilt(b"kernels.one hash") == b"code" and _store.prebuilt(b"kernels.two hash") is None
     found.write_bytes(found.read_bytes()[:-1])
-    assert folder.prebuilt(b"kernels.one hash") is None
+    assert _store.prebuilt(b"kernels.one hash") is None
     monkeypatch.setattr(_level, "WANTED", "")  # then it is the processor's own level
-    assert folder.level() == "x86-64-v4" and folder.entries() == []
-    monkeypatch.setattr(folder, "settings", lambda: [("OPT", "1")])
-    assert folder.level() == ""
+    assert _store.prebuilt_level() == "x86-64-v4" and _store.prebuilt_entries() == []
+    monkeypatch.setattr(_store, "settings", lambda: [("OPT", "1")])
+    assert _store.prebuilt_level() == ""
 
 
 def test_what_cannot_be_filled(brought_along, monkeypatch):
     (brought_along / "file").touch()
     with pytest.raises(InputOutputError, match="file"):
-        folder.fill(brought_along / "file", str(brought_along))
+        _store.fill_prebuilt(brought_along / "file", str(brought_along))
     monkeypatch.setattr(_level, "WANTED", "")
     with pytest.raises(UsageError, match="set MBSIM_PROCESSOR to x86-64-v4 or x86-64-v3"):
-        folder.ignore()
+        _store.ignore_prebuilt()
 
 
 SCRIPT = """
 import sys
 from pathlib import Path
 import numpy as np
-from mbsim_cli.kernels.compiler import folder, watch
+from mbsim_cli.kernels.compiler import store, watch
 from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.algebra.vectors import cross3
 
-folder._folder = Path(sys.argv[1])
-print(sum(entry(cross3)((1.0, 2.0, 3.0), (0.1, 0.2, -0.3))).hex(), "numba" in sys.modules, folder.level() or "-")
+store._brought = Path(sys.argv[1])
+value = sum(entry(cross3)((1.0, 2.0, 3.0), (0.1, 0.2, -0.3)))
+print(value.hex(), "numba" in sys.modules, store.prebuilt_level() or "-")
 if len(sys.argv) > 2:
-    folder.fill(folder._folder, watch.STORE.path)
+    store.fill_prebuilt(store._brought, watch.STORE.path)
 """
 
 

@@ -7,7 +7,7 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.jit import derived, entry, inlined, kernel
 
 if COMPILER == "linking":
-    from mbsim_cli.kernels.compiler.kept_kernels import linked_code
+    from mbsim_cli.kernels.compiler.compiling import linked_code
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 

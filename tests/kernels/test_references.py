@@ -92,8 +92,9 @@ def power(x, k):
 @compiled_only
 def test_a_kernel_is_not_compiled_for_each_constant():
     from mbsim_cli.kernels.compiler import compiling
+    from mbsim_cli.kernels.compiler.entry import FORMS, KERNELS
 
-    compiling.introduce()
+    compiling.introduce(KERNELS, FORMS)
     dispatcher = compiling.dispatchers[power]
     for constant in (2, 3):
         dispatcher.get_call_template((numba.types.float64, numba.types.literal(constant)), {})

@@ -12,30 +12,26 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["address", "description", "forget", "layout", "taken_apart"]
-
 _FLAGS = 0x503  # contiguous as in C or Fortran, aligned, writeable: what numba's types of arrays tell apart
 _C, _FORTRAN = 1, 2  # arrays that are both, as all of a single row, are the former to numba
 _WORDS = {float: "d", complex: "dd", bool: "?", type(None): "0qq"}
 _head = (ctypes.c_ssize_t * (object.__basicsize__ // 8 + 1)).from_address
 
 
-def _address_by_numpy(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
-
-
-def _address_in_object(array: np.ndarray) -> int:
-    """The field behind the head of Python's objects, by numpy's binary interface; thirty times faster to ask for."""
+def address(array: np.ndarray) -> int:
+    """Of the first number of an array: behind the head of Python's objects, thirty times faster than numpy's answer."""
     return _head(id(array))[-1]
 
 
-_SAMPLES = [np.arange(6.0).reshape(2, 3)[1:], np.zeros(0, bool)]
-_in_object = all(_address_in_object(a) == _address_by_numpy(a) for a in _SAMPLES)
-address = _address_in_object if _in_object else _address_by_numpy  # of the first number of an array
+def _asked_for(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
 
+
+if any(address(a) != _asked_for(a) for a in (np.arange(6.0).reshape(2, 3)[1:], np.zeros(0, bool))):
+    address = _asked_for  # objects are not those of numpy's binary interface today
 
 _LARGE = 7  # arrays, numbers and groups in a group that is worth remembering
-_MOST = 24  # groups of the latest, and as many that were asked for before
+_MOST = 48  # groups that are remembered: those that were asked for last
 
 
 class Group:
@@ -52,8 +48,7 @@ class Group:
         self.packed: bytes | None = None  # once it was
 
 
-_known: dict[int, Group] = {}  # by address
-_before: dict[int, Group] = {}
+_known: dict[int, Group] = {}  # by address, the latest last
 _next_number = count()  # threads get different ones
 _numbers_of_kinds: dict[tuple, int] = {}  # a number has its hash at once, a group of a thousand types each time
 
@@ -61,7 +56,6 @@ _numbers_of_kinds: dict[tuple, int] = {}  # a number has its hash at once, a gro
 def forget() -> None:
     """Let go of the groups of a run, or of a block, that has ended."""
     _known.clear()
-    _before.clear()
 
 
 def taken_apart(given: tuple) -> tuple[tuple, list[Group | list]]:
@@ -92,16 +86,11 @@ def taken_apart(given: tuple) -> tuple[tuple, list[Group | list]]:
 
 
 def _group_of(x: tuple) -> Group:
-    known = _known.get(id(x))
-    if known:
-        return known
-    found = _before.get(id(x)) or Group(x)
+    found = _known.pop(id(x), None) or Group(x)
     if found.is_large:
-        if len(_known) >= _MOST:
-            _before.clear()
-            _before.update(_known)
-            _known.clear()
         _known[id(x)] = found
+        for oldest in [*_known][:-_MOST]:
+            _known.pop(oldest, None)
     return found
 
 

@@ -13,11 +13,9 @@ import subprocess
 from tempfile import TemporaryDirectory
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.kernels.compiler.folder import open_store
 from mbsim_cli.kernels.compiler.installed import WANTED, is_switched_off, no_optimisation, version
+from mbsim_cli.kernels.compiler.store import open_store
 from mbsim_cli.system import isolated, signals
-
-__all__ = ["COMPILER", "FROM", "MACHINE", "REASON", "UNTIL", "is_tested", "probe", "processor"]
 
 FROM, UNTIL = (0, 62), (0, 69)  # versions of numba that the tests have run with
 MACHINE = ("Linux", "x86_64")  # that the tests have run on
@@ -56,17 +54,6 @@ def processor() -> str:
     return f"{WANTED or binding.get_host_cpu_name()} ({binding.get_process_triple()})"
 
 
-def _remembered_probe() -> str:
-    store = open_store("probe")
-    known = store.get(b"probe")
-    if known is not None:
-        return known.decode()
-    fault, is_lasting = probe()
-    if is_lasting:
-        store.put(b"probe", fault.encode())
-    return fault
-
-
 def _choose(wanted: str) -> tuple[str, str]:
     """The compiler, and why it is not the usual one."""
     if is_switched_off():
@@ -79,7 +66,13 @@ def _choose(wanted: str) -> tuple[str, str]:
         raise UsageError(f"MBSIM_COMPILER is {wanted!r}; it can be linking, plain or auto")
     if is_tested():
         return "linking", ""
-    fault = _remembered_probe()
+    store = open_store("probe")
+    if (known := store.get(b"probe")) is not None:
+        fault = known.decode()
+    else:
+        fault, is_lasting = probe()
+        if is_lasting:
+            store.put(b"probe", fault.encode())
     if fault:
         return "plain", f"numba {version('numba')} does not pass the probe of the fast compiler: {fault}"
     return "linking", ""

@@ -1,8 +1,9 @@
-"""Functions that Python calls in their compiled forms: loaded out of the store, or compiled first.
+"""Decorators of the linking compiler, and functions that Python calls in their compiled forms.
 
-A form is machine code with the interface of C, ``int form(returned*, raised**, given*)``, and belongs to the types of
-all that is given. Neither numba nor LLVM is needed to call one, so that a run whose kernels are in the store loads
-neither of them. Other threads run meanwhile.
+The decorators only note what there is: numba is loaded when something is compiled. A form is machine code with the
+interface of C, ``int form(returned*, raised**, given*)``, and belongs to the types of all that is given. It is loaded
+out of the store, or compiled first. Neither numba nor LLVM is needed to call one, so that a run whose kernels are in
+the store loads neither of them. Other threads run meanwhile.
 """
 
 import ctypes
@@ -10,48 +11,52 @@ import hashlib
 import pickle
 import struct
 from collections.abc import Callable
-from functools import cache, update_wrapper
+from functools import cache, cached_property, update_wrapper
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.arguments import Group, description, layouts, taken_apart
-from mbsim_cli.kernels.compiler.folder import level, prebuilt
 from mbsim_cli.kernels.compiler.image import Image, Object, load
 from mbsim_cli.kernels.compiler.installed import processor
+from mbsim_cli.kernels.compiler.store import prebuilt, prebuilt_level
 from mbsim_cli.system import waited_for
 
-__all__ = ["FORMS", "KERNELS", "Bound", "Code", "Entry", "Form"]
-
-
+KERNELS: list[tuple[Any, Callable, dict[str, bool]]] = []  # numba has not heard of: name, function, numba's options
+FORMS: list[tuple[Callable, Callable]] = []  # functions with what chooses their compiled forms, the same
+_INTO_CALLERS = {"forceinline": True}
+# LLVM still inlines small kernels. Without the option numba inlines a kernel everywhere if its first caller is inlined.
+_CALLED = {"forceinline": False}
 _Native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _NOTHING_RAISED = (0, -2)  # numba's codes of success, with something to return and without
-_LETTERS = {"D": "dd"}  # complex numbers are two
-
-
-class Code(NamedTuple):
-    """What is kept of a form."""
-
-    code: Image | Object
-    returned: str  # letters of the module struct, D for complex numbers
-    together: bool  # whether these are a tuple
 
 
 class Form:
-    """A compiled form that can be called."""
+    """A compiled form that can be called.
 
-    def __init__(self, kept: Code, given: tuple):
-        self._native = _Native(load(kept.code))
+    Of one is kept: its code, what it returns in letters of the module struct, D for complex numbers, and whether that
+    is a tuple.
+    """
+
+    def __init__(self, kept: tuple[Image | Object, str, bool], given: tuple):
+        code, self._returned, self._together = kept
+        self._native = _Native(load(code))
         self._packers = [struct.Struct(each).pack for each in layouts(given)]
-        self._returned, self._together = kept.returned, kept.together
-        letters = "".join(_LETTERS.get(letter, letter) for letter in kept.returned)
+        letters = self._returned.replace("D", "dd")  # complex numbers are two
         self._unpack = struct.Struct(f"@{letters}").unpack_from
         self._room = struct.calcsize(f"@{letters}") + 8
 
     def pack(self, pieces: list[Group | list]) -> bytes:
         """The structure of what ``taken_apart`` made of the arguments; large groups are packed once."""
-        return b"".join(map(_packed, self._packers, pieces))
+        found = []
+        for packer, piece in zip(self._packers, pieces, strict=True):
+            if isinstance(piece, list):
+                found.append(packer(*piece))
+            else:
+                piece.packed = piece.packed or packer(*piece.numbers)
+                found.append(piece.packed)
+        return b"".join(found)
 
     def __call__(self, given: bytes) -> Any:
         """What it returns for all that it is given, as ``pack`` makes it of numbers."""
@@ -62,21 +67,9 @@ class Form:
             raise kind(*(arguments or ()))
         values = self._unpack(returned)
         if "D" in self._returned:
-            values = tuple(_with_complex(self._returned, values))
+            left = iter(values)
+            values = tuple(complex(next(left), next(left)) if x == "D" else next(left) for x in self._returned)
         return values if self._together else values[0] if values else None
-
-
-def _packed(packer: Callable[..., bytes], piece: Group | list) -> bytes:
-    if isinstance(piece, list):
-        return packer(*piece)
-    piece.packed = piece.packed or packer(*piece.numbers)
-    return piece.packed
-
-
-def _with_complex(letters: str, values: tuple) -> Any:
-    left = iter(values)
-    for letter in letters:
-        yield complex(next(left), next(left)) if letter == "D" else next(left)
 
 
 class _Raised(ctypes.Structure):
@@ -85,14 +78,15 @@ class _Raised(ctypes.Structure):
     _fields_ = (("content", ctypes.c_void_p), ("size", ctypes.c_int32))
 
 
-class Entry:
-    """A function that Python calls in compiled forms, one for each combination of types."""
+class entry:
+    """A function that Python calls in compiled forms, one for each combination of types; kernels may call it, too."""
 
-    def __init__(self, function: Callable, compile: Callable[..., Any]):
+    def __init__(self, function: Callable):
         update_wrapper(self, function)
-        self.py_func, self._compile = function, compile
+        self.py_func = function
         self._forms: dict[tuple, Form] = {}
         self._lock = waited_for(Lock())
+        KERNELS.append((self, function, _CALLED))
 
     def __reduce__(self) -> str:
         """Pickled by its name, as functions are."""
@@ -108,21 +102,25 @@ class Entry:
         return self._forms.get(kinds) or self._load(kinds, given) or self._make(kinds, given)
 
     def _load(self, kinds: tuple, given: tuple) -> Form | None:
-        """The compiled form, or None where it has to be made."""
+        """The form that is kept, or that came with the package; None where it has to be made."""
         with self._lock:
             if kinds not in self._forms:
-                found = _rebuilt(watch.STORE.get(self.key(given)), given) or self._brought_along(given)
-                if found is None:
+                found = _rebuilt(watch.STORE.get(self.key(given)), given)
+                if not found and (level := prebuilt_level()):
+                    found = _rebuilt(prebuilt(self.key(given, level)), given)
+                if not found:
                     return None
                 self._forms[kinds] = found
             return self._forms[kinds]
 
-    def _brought_along(self, given: tuple) -> Form | None:
-        """The form that came with the package."""
-        return _rebuilt(prebuilt(self.key(given, level())), given) if level() else None
-
     def _make(self, kinds: tuple, given: tuple) -> Form | None:
         """Of several processes that start together one compiles, and the others wait; None for: call it as Python."""
+
+        def awaited() -> Form | None:
+            """The form that another process is about to link; None where it does not come."""
+            with watch.STORE.turn(self.key(given)):
+                return self._load(kinds, given)
+
         # beside another process that compiles the same, both go on: they share kernels, and one links the entry
         patience = 0.0 if watch.PAIRED else None
         with watch.STORE.turn(self.key(given), lambda: watch.waiting(self.py_func), patience) as mine:
@@ -130,20 +128,17 @@ class Entry:
             if found or (watch.BESIDE and not mine):
                 return found
             watch.compiling(self.py_func)
-            look_elsewhere = None if mine else lambda: self._awaited(kinds, given)
-            made = self._compile(self.py_func, given, look_elsewhere)
-            if isinstance(made, Form):
-                return made
-            code, is_lasting = made
+            from mbsim_cli.kernels.compiler import compiling  # with numba
+
+            compiling.introduce(KERNELS, FORMS)
+            try:
+                code, is_lasting = compiling.compiled(self.py_func, given, None if mine else awaited)
+            except compiling.MadeElsewhere as made:
+                return made.form
             if is_lasting:
-                watch.STORE.put(self.key(given), pickle.dumps(tuple(code)))
+                watch.STORE.put(self.key(given), pickle.dumps(code))
             form = self._forms[kinds] = Form(code, given)
             return form
-
-    def _awaited(self, kinds: tuple, given: tuple) -> Form | None:
-        """The form that another process is about to link; None where it does not come."""
-        with watch.STORE.turn(self.key(given)):
-            return self._load(kinds, given)
 
     def key(self, given: tuple, level: str = "") -> bytes:
         """Name in the store: function, types, and the processor that the code is for; not where the files lie."""
@@ -152,28 +147,23 @@ class Entry:
         return f"{name}\n{description(given)}\n{level or processor()}".encode()
 
 
-class Bound:
+class bound:
     """An entry with what each call is given, taken apart once; real numbers that differ stand behind it."""
 
-    def __init__(self, entry: Entry, *given: Any):
-        self._entry, self._given = entry, given
+    def __init__(self, function: entry, *given: Any):
+        self._entry, self._given = function, given
         self._form: Form | None = None
         self._packed = b""
 
     def __call__(self, *numbers: float) -> Any:
-        form = self._form or self._found(self._given + numbers, len(numbers))
-        if form is None:
-            return self._entry.py_func(*self._given, *numbers)
-        return form(self._packed + struct.pack(f"@{len(numbers)}d", *numbers))
-
-    def _found(self, given: tuple, further: int) -> Form | None:
-        """The form for what is given, the ``further`` numbers behind it included."""
-        kinds, pieces = taken_apart(given)
-        self._form = self._entry.form(kinds, given)
-        if self._form:
-            packed = self._form.pack(pieces)
-            self._packed = packed[: len(packed) - struct.calcsize(f"@{further}d")]
-        return self._form
+        further = struct.pack(f"@{len(numbers)}d", *numbers)
+        if self._form is None:
+            kinds, pieces = taken_apart(self._given + numbers)
+            self._form = self._entry.form(kinds, self._given + numbers)
+            if self._form is None:
+                return self._entry.py_func(*self._given, *numbers)
+            self._packed = self._form.pack(pieces)[: -len(further) or None]
+        return self._form(self._packed + further)
 
 
 def _rebuilt(content: bytes | None, given: tuple) -> Form | None:
@@ -181,7 +171,7 @@ def _rebuilt(content: bytes | None, given: tuple) -> Form | None:
     if content is None:
         return None
     try:
-        return Form(Code(*pickle.loads(content)), given)
+        return Form(pickle.loads(content), given)
     except Exception:
         return None
 
@@ -191,7 +181,55 @@ def _hash_of(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-# Kernels that numba has not heard of yet.
+def kernel(function: Callable) -> Callable:
+    """Called from compiled code, where it stands for its compiled form; it stays a Python function."""
+    KERNELS.append((function, function, _CALLED))
+    return function
 
-KERNELS: list[tuple[Any, Callable, dict[str, bool]]] = []  # what calls name, the function, numba's options
-FORMS: list[tuple[Callable, Callable]] = []  # functions with what chooses their compiled forms
+
+def inlined(function: Callable) -> Callable:
+    """The same, put into all callers."""
+    KERNELS.append((function, function, _INTO_CALLERS))
+    return function
+
+
+class derived:
+    """A kernel whose source is generated when it is compiled or called as Python.
+
+    It is put into all callers, or compiled once and ``called`` where it is large.
+    """
+
+    def __init__(self, name: str, make: Callable[[], Callable], *, called: bool = False):
+        self.__name__, self._make = name, make
+        KERNELS.append((self, self, _CALLED if called else _INTO_CALLERS))
+
+    @cached_property
+    def py_func(self) -> Callable:
+        return self._make()
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
+
+
+class merged:
+    """What numba puts into the caller before it is typed; it asks functions for the two attributes."""
+
+    targetoptions: ClassVar[dict] = {"inline": "always"}
+
+    def __init__(self, function: Callable):
+        update_wrapper(self, function)
+        self.py_func = function
+        KERNELS.append((self, function, _CALLED))
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
+
+
+def overload(function: Callable) -> Callable:
+    """Decorator of what chooses the compiled form of a function by types."""
+
+    def note(chooser: Callable) -> Callable:
+        FORMS.append((function, chooser))
+        return chooser
+
+    return note

@@ -9,13 +9,11 @@ import mmap
 import platform
 import struct
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-
-__all__ = ["IMAGES", "Elf", "Image", "Object", "address_of", "linked", "load"]
 
 IMAGES = sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 1 << 32
 _READ_AND_RUN = 5
@@ -41,15 +39,13 @@ class Object(NamedTuple):
     name: str  # of the entry
 
 
-def load(code: Image | Object) -> int:
-    """Address of the entry; LookupError for what asks for an unknown function."""
-    return _placed(code) if isinstance(code, Image) else _by_llvm(code)
-
-
 _living: list[Any] = []
 
 
-def _placed(image: Image) -> int:
+def load(image: Image | Object) -> int:
+    """Address of the entry; LookupError for what asks for an unknown function."""
+    if isinstance(image, Object):
+        return _by_llvm(image)
     memory = mmap.mmap(-1, image.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     bytes_ = np.frombuffer(memory, np.uint8)
     base = bytes_.__array_interface__["data"][0]
@@ -103,7 +99,9 @@ def _engine() -> Any:
 def _by_llvm(code: Object) -> int:
     from llvmlite import binding
 
-    _told(code.named)
+    for name in code.named:  # LLVM ends the process for want of one
+        if not binding.address_of_symbol(name):
+            binding.add_symbol(name, address_of(name))
     engine = _engine()
     engine.add_object_file(binding.ObjectFileRef.from_data(code.content))
     engine.finalize_object()
@@ -111,18 +109,9 @@ def _by_llvm(code: Object) -> int:
     return engine.get_function_address(code.name)
 
 
-def _told(names: Iterable[str]) -> None:
-    """Make sure that LLVM knows functions: it ends the process for want of one."""
-    from llvmlite import binding
-
-    for name in names:
-        if not binding.address_of_symbol(name):
-            binding.add_symbol(name, address_of(name))
-
-
 # Objects of kernels, linked to one image ------------------------------------------------------------------------------
 #
-# Objects of kernels, as LLVM writes them for x86-64 Linux, linked to one image: ELF files for C's large code model.
+# They are as LLVM writes them for x86-64 Linux: ELF files for C's large code model.
 #
 # Sections that are read or run come first, those that are written to begin on a page of their own. Instructions and
 # data hold whole addresses, those of functions of C too, so that little but sums is left to do.
@@ -174,116 +163,77 @@ class Elf:
         (count,) = struct.unpack_from("<H", content, 60)
         self.content = content
         self.sections = [Section(*struct.unpack_from("<IIQQQQIIQQ", content, offset + 64 * i)) for i in range(count)]
-        self.symbols = list(self._symbols())
-        self.held = {s.name: k for k, s in enumerate(self.symbols) if s.section and not s.is_local}
-        self.asked = [s.name for s in self.symbols if s.name and not s.section]
-
-    def _symbols(self) -> Iterator[Symbol]:
         (table,) = (section for section in self.sections if section.type == _SYMBOLS)
         names = self.sections[table.link].offset
-        for at in range(table.offset, table.offset + table.size, 24):
-            name, info, _, section, value, size = struct.unpack_from("<IBBHQQ", self.content, at)
-            end = self.content.index(b"\0", names + name)
-            yield Symbol(self.content[names + name : end].decode(), info >> 4 == 0, section, value, size)
+        self.symbols: list[Symbol] = []
+        for name, info, _, section, value, size in struct.iter_unpack("<IBBHQQ", self.content_of(table)):
+            text = content[names + name : content.index(b"\0", names + name)].decode()
+            self.symbols.append(Symbol(text, info >> 4 == 0, section, value, size))
+        self.held = [symbol for symbol in self.symbols if symbol.section and not symbol.is_local]
+
+    def content_of(self, section: Section) -> bytes:
+        """What a section holds."""
+        if section.type == _NOT_IN_FILE:
+            return bytes(section.size)
+        return self.content[section.offset : section.offset + section.size]
 
     def relocations(self) -> Iterator[tuple[int, int, int, int, int]]:
         """Section, place in it, kind, symbol, number to add."""
         for section in self.sections:
             if section.type == _RELOCATIONS and self.sections[section.info].is_loaded:
-                entries = self.content[section.offset : section.offset + section.size]
-                for place, info, addend in struct.iter_unpack("<QQq", entries):
+                for place, info, addend in struct.iter_unpack("<QQq", self.content_of(section)):
                     yield section.info, place, info & 0xFFFFFFFF, info >> 32, addend
 
 
 def linked(objects: Sequence[Elf], name: str) -> Image:
-    """One image of all objects, entered by a function; of what several hold the first one's is taken."""
-    return _Linker(objects).image(name)
+    """One image of all objects, entered by a function; of what several hold the first one's is taken.
 
+    ValueError for what only LLVM links.
+    """
+    content = bytearray()
+    places: dict[tuple[int, int | str], int] = {}  # of sections and common symbols, by object
+    holder: dict[str, tuple[int, Symbol]] = {}  # object that a name is taken from
+    for k, each in enumerate(objects):
+        for symbol in each.held:
+            holder.setdefault(symbol.name, (k, symbol))
 
-class _Linker:
-    def __init__(self, objects: Sequence[Elf]):
-        self._objects = objects
-        self._holder: dict[str, tuple[int, int]] = {}
+    def append(part: bytes, alignment: int) -> int:
+        content.extend(bytes(-len(content) % alignment))
+        content.extend(part)
+        return len(content) - len(part)
+
+    def append_sections(flag: int) -> None:
         for k, each in enumerate(objects):
-            for name, symbol in each.held.items():
-                self._holder.setdefault(name, (k, symbol))
-        self._places: dict[tuple[int, int], int] = {}  # of sections
-        self._commons: dict[str, int] = {}
-        self._end = 0
-
-    def image(self, name: str) -> Image:
-        self._place(lambda section: not section.flags & _WRITTEN)
-        self._end = pages = _up(self._end, PAGE)
-        self._place(lambda section: section.flags & _WRITTEN)
-        self._place_commons()
-        self._content = bytearray(_up(self._end, 8))
-        self._copy()
-        moved, named = self._relocate()
-        start = self._address(self._holder[name])
-        moved_bytes = struct.pack(f"<{len(moved)}q", *moved)
-        return Image(bytes(self._content), pages, _up(self._end, PAGE), moved_bytes, tuple(named), start)
-
-    def _place(self, chosen: Callable[[Section], Any]) -> None:
-        for k, each in enumerate(self._objects):
             for i, section in enumerate(each.sections):
-                if section.is_loaded and chosen(section):
-                    self._places[k, i] = self._take(section.size, max(_LINE, section.alignment))
+                if section.is_loaded and section.flags & _WRITTEN == flag:
+                    places[k, i] = append(each.content_of(section), max(_LINE, section.alignment))
 
-    def _take(self, size: int, alignment: int) -> int:
-        place = _up(self._end, alignment)
-        self._end = place + size
-        return place
+    def address(k: int, symbol: Symbol) -> int:
+        if symbol.section == _ABSOLUTE:
+            raise ValueError(f"{symbol.name} has an address of its own")
+        return places[k, symbol.name] if symbol.section == _COMMON else places[k, symbol.section] + symbol.value
 
-    def _found(self, k: int, symbol: int) -> tuple[int, int] | str:
-        """Object and symbol that hold what a symbol stands for; the name of what is elsewhere."""
-        given = self._objects[k].symbols[symbol]
-        if given.is_local and given.section:
-            return k, symbol
-        return self._holder.get(given.name, given.name)
-
-    def _all(self) -> Iterator[tuple[int, int, tuple[int, int] | str, int]]:
-        """Place, kind, what it refers to, number to add."""
-        for k, each in enumerate(self._objects):
-            for section, place, kind, symbol, addend in each.relocations():
-                yield self._places.get((k, section), 0) + place, kind, self._found(k, symbol), addend
-
-    def _place_commons(self) -> None:
-        """Reserve common symbols, which begin as zeros: environments of Python objects, of which kernels have none."""
-        for k, symbol in self._holder.values():
-            given = self._objects[k].symbols[symbol]
-            if given.section == _COMMON:
-                self._commons[given.name] = self._take(given.size, 16)
-
-    def _copy(self) -> None:
-        for (k, i), place in self._places.items():
-            section = self._objects[k].sections[i]
-            if section.type != _NOT_IN_FILE:
-                end = section.offset + section.size
-                self._content[place : place + section.size] = self._objects[k].content[section.offset : end]
-
-    def _address(self, found: tuple[int, int]) -> int:
-        k, symbol = found
-        given = self._objects[k].symbols[symbol]
-        if given.section == _COMMON:
-            return self._commons[given.name]
-        if given.section == _ABSOLUTE:
-            raise ValueError(f"{given.name} has an address of its own")
-        return self._places[k, given.section] + given.value
-
-    def _relocate(self) -> tuple[list[int], list[tuple[str, int]]]:
-        """Places of addresses within the image, which are written as if it lay at 0; names and places of others."""
-        moved: list[int] = []
-        named: list[tuple[str, int]] = []
-        for place, kind, found, addend in self._all():
-            if kind != _ADDRESS or (isinstance(found, str) and addend):
-                raise ValueError(f"relocation {kind} of {found}, {addend} beyond")
-            if isinstance(found, str):
-                named.append((found, place))
-            else:
-                struct.pack_into("<q", self._content, place, self._address(found) + addend)
+    append_sections(0)
+    pages = append(b"", PAGE)
+    append_sections(_WRITTEN)
+    for k, symbol in holder.values():
+        if symbol.section == _COMMON:  # zeros: environments of Python objects, of which kernels have none
+            places[k, symbol.name] = append(bytes(symbol.size), 16)
+    append(b"", 8)
+    moved: list[int] = []  # places of addresses, written as if the image lay at 0
+    named: list[tuple[str, int]] = []
+    for k, each in enumerate(objects):
+        for section, offset, kind, number, addend in each.relocations():
+            symbol, place = each.symbols[number], places[k, section] + offset
+            found = (k, symbol) if symbol.is_local and symbol.section else holder.get(symbol.name)
+            if kind != _ADDRESS or (not found and addend):
+                raise ValueError(f"relocation {kind} of {symbol.name}, {addend} beyond")
+            if found:
+                struct.pack_into("<q", content, place, address(*found) + addend)
                 moved.append(place)
-        return moved, named
-
-
-def _up(size: int, step: int) -> int:
-    return -(-size // step) * step
+            else:
+                named.append((symbol.name, place))
+    size = len(content) + -len(content) % PAGE
+    return Image(
+        bytes(content), pages, size, struct.pack(f"<{len(moved)}q", *moved), tuple(named), address(*holder[name])
+    )

@@ -14,21 +14,6 @@ from typing import Any
 
 from mbsim_cli.errors import UsageError
 
-__all__ = [
-    "LEVELS",
-    "WANTED",
-    "is_switched_off",
-    "level_of",
-    "no_optimisation",
-    "own_level",
-    "processor",
-    "processor_of",
-    "settings",
-    "tell_numba",
-    "version",
-]
-
-
 _VERSION = re.compile(r"""version"?\s*[:=]\s*["'](\d[^"']*)["']""")
 _FILES = ("_version.py", "version.py")  # as numba and llvmlite have it, and as numpy and scipy
 _SETTINGS = Path(".numba_config.yaml")  # numba reads it where it is started

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.watch import watch_compilation
 
 if COMPILER == "linking":
-    from mbsim_cli.kernels.compiler.linked import bound, derived, entry, inlined, kernel, merged, overload
+    from mbsim_cli.kernels.compiler.entry import bound, derived, entry, inlined, kernel, merged, overload
 else:
     from mbsim_cli.kernels.compiler.plain import bound, derived, entry, inlined, kernel, merged, overload
 

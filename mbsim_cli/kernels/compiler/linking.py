@@ -1,29 +1,36 @@
-"""How kernels reach machine code: optimised and translated once each.
+"""How kernels reach machine code: optimised and translated once each, and given groups of arrays by reference.
 
 numba by itself optimises and translates a function together with copies of all functions below it, and does so again in
 each of its callers. Here a function is optimised with those that it calls itself, which may be inlined; what is called
-then is translated for itself, and entries link it. Rests on numba's libraries of code and their passes, which are no
-public interface.
+then is translated for itself, and entries link it.
+
+numba passes a named tuple to a kernel as hundreds of numbers, those of every array in it. An entry is given a reference
+to all that Python gives it: then each group in it goes as one address, and kernels read fields of a reference as those
+of a tuple. Nothing writes to the groups themselves, only to their arrays; LLVM is told so. Rests on numba's libraries
+of code, their passes, and how types are registered, which are no public interface.
 """
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import islice
 from typing import Any
 
 from llvmlite.binding import Linkage
 from llvmlite.binding.newpassmanagers import create_new_function_pass_manager, create_new_module_pass_manager
+from numba.core import cgutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.datamodel import models
+from numba.core.extending import register_model
+from numba.core.imputils import lower_getattr_generic
 from numba.core.typed_passes import NopythonRewrites, NopythonTypeInference
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
 
-__all__ = ["KernelLibrary", "LinkingCompiler", "MadeElsewhere", "looking_again", "needed_by", "owners_of"]
-
-INLINED_AT_MOST = (
-    500  # instructions; LLVM's limit is about a fifth of that, and constant arguments may halve a function
-)
+# Instructions; LLVM's limit is about a fifth of that, and constant arguments may halve a function.
+INLINED_AT_MOST = 500
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -48,7 +55,8 @@ class KernelLibrary(JITCodeLibrary):
                 passes.add_instruction_combine_pass()
                 passes.run(function, self._codegen._pass_builder())
 
-    def _optimize_final_module(self) -> None:
+    def finalize(self) -> None:
+        """Optimise with what may be inlined, and remove what nothing calls then."""
         module = self._final_module
         own = {function.name for function in module.functions if not function.is_declaration}
         for callee in dict.fromkeys(self._linking_libraries):
@@ -59,20 +67,11 @@ class KernelLibrary(JITCodeLibrary):
                 function.linkage = Linkage.available_externally
         builder = self._codegen._pass_builder()  # numba adds a pass on reference counts, which kernels have none of
         builder.getModulePassManager().run(module, builder)
-
-    @property
-    def bitcode(self) -> bytes:
-        """The module, optimised."""
-        return self._final_module.as_bitcode()
-
-    def ensure_finalized(self) -> None:
-        """Optimise, unless that was done."""
-        self._ensure_finalized()
-
-    def finalize(self) -> None:
-        self._optimize_final_module()
-        _clean(self._final_module, self._codegen)
-        self.large = _is_large(self._final_module)
+        passes = create_new_module_pass_manager()
+        passes.add_global_dead_code_eliminate_pass()
+        passes.add_strip_dead_prototype_pass()
+        passes.run(module, self._codegen._pass_builder())
+        self.large = _is_large(module)
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -87,14 +86,6 @@ class KernelLibrary(JITCodeLibrary):
         pass
 
 
-def _clean(module: Any, codegen: Any) -> None:
-    """Remove what nothing calls."""
-    passes = create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.add_strip_dead_prototype_pass()
-    passes.run(module, codegen._pass_builder())
-
-
 def _is_large(module: Any) -> bool:
     """Whether callers that optimise themselves need not look at a kernel's code: it would not be inlined."""
     functions = [function for function in module.functions if not function.is_declaration]
@@ -106,9 +97,7 @@ def _is_large(module: Any) -> bool:
 
 def needed_by(library: Any) -> list:
     """The library, and those of what it calls, and of what that calls: callers first."""
-    owner = {name: below for below in _all_below([library]) for name in _names(below)[0]}
-    callees_first: list[Any] = []
-    visited = set()
+    owner, callees_first, visited = _owners([library]), list[Any](), set()
 
     def visit(each: Any) -> None:
         visited.add(each)
@@ -123,46 +112,28 @@ def needed_by(library: Any) -> list:
 
 def owners_of(library: Any) -> list:
     """Libraries of the functions that a library calls elsewhere."""
-    owner = {name: below for below in _all_below(library._linking_libraries) for name in _names(below)[0]}
+    owner = _owners(library._linking_libraries)
     return list(dict.fromkeys(owner[name] for name in _names(library)[1] if name in owner))
 
 
-def _all_below(libraries: Iterable[Any]) -> Iterable[Any]:
-    found, waiting = {}, list(libraries)
+def _owners(libraries: Iterable[Any]) -> dict[str, Any]:
+    """The libraries that hold functions by their names, those given and all below them."""
+    found, waiting = dict[Any, None](), list(libraries)
     while waiting:
         library = waiting.pop()
         if library not in found:
-            found[library] = True
+            found[library] = None
             waiting += library._linking_libraries if isinstance(library, KernelLibrary) else []
-    return found
+    return {name: each for each in found for name in _names(each)[0]}
 
 
+@cache  # libraries live on, and are final when they are asked
 def _names(library: Any) -> tuple[list, list]:
     """Names of the functions that a library holds, and of those that it calls elsewhere."""
-    if library not in _known_names:
-        held: tuple[list, list] = [], []
-        for function in library._get_module_for_linking().functions:
-            held[function.is_declaration].append(function.name)
-        _known_names[library] = held
-    return _known_names[library]
-
-
-_known_names: dict[Any, tuple[list, list]] = {}  # of libraries, which all live on and are final when they are asked
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _ChooseLibrary(FunctionPass):
-    """Says where the following passes write to."""
-
-    _name = "choose_library"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def run_pass(self, state: Any) -> bool:
-        state.library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return False
+    held: tuple[list, list] = [], []
+    for function in library._get_module_for_linking().functions:
+        held[function.is_declaration].append(function.name)
+    return held
 
 
 _looking: list[tuple[Callable, Callable[[], Any]]] = []
@@ -187,10 +158,10 @@ def looking_again(function: Callable, look: Callable[[], Any]) -> Iterator[None]
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class _LookAgain(FunctionPass):
-    """Ends a compilation that another process was faster with."""
+class _Begin(FunctionPass):
+    """Ends a compilation that another process was faster with; says where the following passes write to."""
 
-    _name = "look_again"
+    _name = "begin"
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,6 +171,8 @@ class _LookAgain(FunctionPass):
             found = _looking[-1][1]()
             if found is not None:
                 raise MadeElsewhere(found)
+        state.library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
         return False
 
 
@@ -240,8 +213,47 @@ class LinkingCompiler(CompilerBase):
 
     def define_pipelines(self) -> list:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(_ChooseLibrary, NopythonTypeInference)
-        passes.add_pass_after(_LookAgain, NopythonTypeInference)
+        passes.add_pass_after(_Begin, NopythonTypeInference)
         passes.passes = [each for each in passes.passes if each[0] is not NopythonRewrites]  # of array expressions
         passes.finalize()
         return [passes]
+
+
+# Groups of arrays by reference ----------------------------------------------------------------------------------------
+
+
+class Reference(types.Type):
+    """Address of a named tuple."""
+
+    def __init__(self, group: Any) -> None:
+        self.group, self.instance_class = group, group.instance_class
+        super().__init__(f"Reference({group})")
+
+
+@register_model(Reference)
+class _ReferenceModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, dmm.lookup(fe_type.group).get_value_type().as_pointer())
+
+    def from_argument(self, builder: Any, value: Any) -> Any:
+        value.add_attribute("noalias")
+        return value
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = Reference
+
+    def generic_resolve(self, reference: Any, name: str) -> Any:
+        group = reference.group
+        if name not in group.fields:
+            return None
+        field = group.types[group.fields.index(name)]
+        return Reference(field) if isinstance(field, types.BaseNamedTuple) else field
+
+
+@lower_getattr_generic(Reference)
+def _field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+    k = kind.group.fields.index(name)
+    place = cgutils.gep_inbounds(builder, value, 0, k)
+    return place if isinstance(kind.group.types[k], types.BaseNamedTuple) else builder.load(place)

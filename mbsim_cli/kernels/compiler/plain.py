@@ -16,8 +16,6 @@ from numba import extending, types
 from mbsim_cli.kernels.compiler import simd, watch
 from mbsim_cli.kernels.compiler.installed import tell_numba
 
-__all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload"]
-
 tell_numba(numba.config)
 _FLAGS = {"error_model": "numpy"}
 # numba does not keep what refers to addresses of this process; then each run compiles it.

@@ -17,38 +17,6 @@ import numpy as np
 from mbsim_cli.kernels.compiler.arguments import address
 from mbsim_cli.kernels.compiler.choice import COMPILER
 
-__all__ = [
-    "CASES",
-    "EVERY",
-    "TOGETHER",
-    "WIDTH",
-    "Parted",
-    "add_product",
-    "add_to",
-    "as_column",
-    "at",
-    "at_most",
-    "below",
-    "block",
-    "empty",
-    "fitting",
-    "flat",
-    "lanes_of",
-    "largest",
-    "numbers",
-    "only",
-    "padded",
-    "put",
-    "select",
-    "squares",
-    "together",
-    "total",
-    "widened",
-    "width",
-    "zeros",
-]
-
-
 WIDTH = 8
 _LINE = 64  # bytes of a cache line
 

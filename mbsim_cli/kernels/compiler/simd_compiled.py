@@ -1,36 +1,46 @@
-"""Eight directions at once, compiled: a type of number whose arithmetic is that of vector instructions.
+"""Eight directions and eight cases at once, compiled: numbers whose arithmetic is that of vector instructions.
 
-Rests on how numba registers types and lowers calls to LLVM, which is public in parts only.
+Directions may fuse a product with the sum that takes it. Cases have the arithmetic of single numbers, to the last bit,
+and compare jointly. Rests on how numba registers types and lowers calls to LLVM, which is public in parts only.
 """
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
+import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
-from numba.core.imputils import lower_builtin, lower_cast
+from numba.core.imputils import lower_builtin, lower_cast, lower_getattr
 from numba.core.typeconv import Conversion
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import models, register_model
 
 from mbsim_cli.kernels.compiler.simd import (
+    CASES,
+    EVERY,
     WIDTH,
+    Parted,
     add_product,
     add_to,
     as_column,
     at,
+    at_most,
+    below,
     block,
     flat,
     largest,
     only,
     put,
+    select,
     squares,
     total,
     width,
 )
 
-_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+_VECTOR, _LANE, _BITS = ir.VectorType(ir.DoubleType(), WIDTH), ir.IntType(32), ir.IntType(WIDTH)
 
 
 # The types ------------------------------------------------------------------------------------------------------------
@@ -54,15 +64,20 @@ class Lanes(Eight):
     flags = ("contract",)
 
 
+class Cases(Eight):
+    """The same quantity of eight runs."""
+
+
 class Block(types.Type):
     """An index of WIDTH neighbouring columns."""
 
 
-LANES, BLOCK = Lanes(name="Lanes"), Block(name="Block")
+LANES, BLOCK, _CASES = Lanes(name="Lanes"), Block(name="Block"), Cases(name="Cases")
 
 
 @register_model(Lanes)
-class EightModel(models.PrimitiveModel):
+@register_model(Cases)
+class _EightModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
         super().__init__(dmm, fe_type, _VECTOR)
 
@@ -73,25 +88,62 @@ class _BlockModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, ir.IntType(64))
 
 
-def spread(context: Any, builder: Any, value: Any, kind: Any) -> Any:
+def type_of(given: Any) -> Any:
+    """numba's type of an argument of an entry."""
+    if isinstance(given, tuple):
+        return types.BaseTuple.from_types([type_of(x) for x in given], type(given))
+    if isinstance(given, np.ndarray) and given.dtype == CASES:
+        if not given.flags.c_contiguous:
+            raise TypeError("arrays of cases are contiguous")
+        return types.Array(_CASES, given.ndim, "C", readonly=not given.flags.writeable, aligned=False)
+    return numba.typeof(given)
+
+
+def _returns(*functions: Any) -> Callable[[Callable], None]:
+    """Tell numba what functions return, by the types that they are given; None where others know."""
+
+    def note(kind: Callable) -> None:
+        class Template(AbstractTemplate):
+            def generic(self, args: tuple, kws: dict) -> Any:
+                found = kind(*args)
+                return None if found is None else signature(found, *args)
+
+        for function in functions:
+            infer_global(function)(Template)
+
+    return note
+
+
+def _lower_pairs(function: Any, kind: Any, lower: Callable) -> None:
+    """Lower a function of two numbers, one or both of which are of a kind."""
+    for other in (kind, types.Float, types.Integer):
+        lower_builtin(function, kind, other)(lower)
+        lower_builtin(function, other, kind)(lower)
+
+
+def _spread(context: Any, builder: Any, value: Any, kind: Any) -> Any:
     """The value in every lane."""
     if isinstance(kind, Eight):
         return value
     value = context.cast(builder, value, kind, types.float64)
-    nothing, zeros = ir.Constant(_VECTOR, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
-    first = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
+    nothing, zeros = ir.Constant(_VECTOR, ir.Undefined), ir.Constant(ir.VectorType(_LANE, WIDTH), [0] * WIDTH)
+    first = builder.insert_element(nothing, value, ir.Constant(_LANE, 0))
     return builder.shuffle_vector(first, nothing, zeros)
+
+
+def _all_spread(context: Any, builder: Any, kinds: tuple, args: tuple) -> list:
+    return [_spread(context, builder, x, kind) for x, kind in zip(args, kinds, strict=True)]
 
 
 @lower_cast(types.Number, Eight)
 def _cast(context, builder, from_type, to_type, value):
-    return spread(context, builder, value, from_type)
+    return _spread(context, builder, value, from_type)
 
 
 # Arithmetic -----------------------------------------------------------------------------------------------------------
 
 
-def found_in(args: tuple) -> Eight | None:
+def _found_in(*args: Any) -> Eight | None:
     """Which of the types stands for eight numbers, all others being plain; None where it is not like that."""
     found = {a for a in args if isinstance(a, Eight)}
     known = all(isinstance(a, (Eight, types.Float, types.Integer)) for a in args)
@@ -99,22 +151,13 @@ def found_in(args: tuple) -> Eight | None:
 
 
 def _binary(instruction: str, *operators: Any) -> None:
-    class Template(AbstractTemplate):
-        def generic(self, args: tuple, kws: dict) -> Any:
-            found = found_in(args)
-            return None if found is None else signature(found, *args)
-
     def lower(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
-        return getattr(builder, instruction)(
-            *(spread(context, builder, a, kind) for a, kind in zip(args, sig.args, strict=True)),
-            flags=sig.return_type.flags,
-        )
+        given = _all_spread(context, builder, sig.args, args)
+        return getattr(builder, instruction)(*given, flags=sig.return_type.flags)
 
+    _returns(*operators)(_found_in)
     for each in operators:
-        infer_global(each)(type("Template", (Template,), {}))
-        for other in (Eight, types.Float, types.Integer):
-            lower_builtin(each, Eight, other)(lower)
-            lower_builtin(each, other, Eight)(lower)
+        _lower_pairs(each, Eight, lower)
 
 
 _binary("fadd", operator.add, operator.iadd)
@@ -122,11 +165,7 @@ _binary("fsub", operator.sub, operator.isub)
 _binary("fmul", operator.mul, operator.imul)
 _binary("fdiv", operator.truediv, operator.itruediv)
 
-
-@infer_global(operator.neg)
-class _Negative(AbstractTemplate):
-    def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(args[0], *args) if isinstance(args[0], Eight) else None
+_returns(operator.neg)(lambda x: x if isinstance(x, Eight) else None)
 
 
 @lower_builtin(operator.neg, Eight)
@@ -175,11 +214,8 @@ def _store(context: Any, builder: Any, kind: Any, pointer: Any, many: bool, valu
     builder.store(value, builder.bitcast(pointer, _VECTOR.as_pointer())).align = 8
 
 
-@infer_global(at)
-class _At(AbstractTemplate):
-    def generic(self, args: tuple, kws: dict) -> Any:
-        array = args[0]
-        return signature(LANES if _takes_lanes(array, args[-1]) else array.dtype, *args)
+_returns(at)(lambda array, *index: LANES if _takes_lanes(array, index[-1]) else array.dtype)
+_returns(put, add_to, add_product)(lambda *args: types.none)
 
 
 @lower_builtin(at, types.Array, types.VarArg(types.Any))
@@ -188,19 +224,9 @@ def _read(context, builder, sig, args):
     return _load(context, builder, sig.args[0], pointer, many)
 
 
-class _Writes(AbstractTemplate):
-    def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(types.none, *args)
-
-
-infer_global(put)(type("_Put", (_Writes,), {}))
-infer_global(add_to)(type("_AddTo", (_Writes,), {}))
-infer_global(add_product)(type("_AddProduct", (_Writes,), {}))
-
-
 def _given(context: Any, builder: Any, sig: Any, args: tuple, many: bool) -> Any:
     if many:
-        return spread(context, builder, args[-1], sig.args[-1])
+        return _spread(context, builder, args[-1], sig.args[-1])
     return context.cast(builder, args[-1], sig.args[-1], sig.args[0].dtype)
 
 
@@ -230,7 +256,7 @@ def _accumulate_product(context, builder, sig, args):
     kind = sig.args[0]
     before = _load(context, builder, kind, pointer, many)
     if many or isinstance(kind.dtype, Eight):
-        a, b = (spread(context, builder, x, t) for x, t in zip(args[-2:], sig.args[-2:], strict=True))
+        a, b = _all_spread(context, builder, sig.args[-2:], args[-2:])
         after = builder.fadd(before, builder.fmul(a, b, flags=("contract",)), flags=("contract",))
     else:
         a, b = (context.cast(builder, x, t, kind.dtype) for x, t in zip(args[-2:], sig.args[-2:], strict=True))
@@ -245,10 +271,7 @@ def _of_numbers(function: Any, context: Any, builder: Any, kind: Any, a: Any, b:
     return context.get_function(function, signature(kind, kind, kind))(builder, (a, b))
 
 
-@infer_global(width)
-class _Width(AbstractTemplate):
-    def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(types.intp, *args)
+_returns(width)(lambda array: types.intp)
 
 
 @lower_builtin(width, types.Array)
@@ -264,10 +287,7 @@ def _width_of(context, builder, sig, args):
     return context.get_constant(types.intp, WIDTH)
 
 
-@infer_global(block)
-class _BlockOf(AbstractTemplate):
-    def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(BLOCK if args[0].dtype == types.float64 else types.intp, *args)
+_returns(block)(lambda array, g: BLOCK if array.dtype == types.float64 else types.intp)
 
 
 @lower_builtin(block, types.Array, types.Integer)
@@ -275,10 +295,7 @@ def _block_of(context, builder, sig, args):
     return context.cast(builder, args[1], sig.args[1], types.intp)
 
 
-@infer_global(only)
-class _Only(AbstractTemplate):
-    def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(args[0], *args)
+_returns(only)(lambda x, bits: x)
 
 
 @lower_builtin(only, types.Any, types.Integer)
@@ -291,10 +308,7 @@ def _choose(context, builder, sig, args):
     return builder.select(bits, x, ir.Constant(x.type, None))
 
 
-@infer_global(squares)
-class _Squares(AbstractTemplate):
-    def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(args[0] if isinstance(args[0], Eight) else types.float64, *args)
+_returns(squares)(lambda x: x if isinstance(x, Eight) else types.float64)
 
 
 @lower_builtin(squares, types.Float)
@@ -309,20 +323,12 @@ def _squares_of_parts(context, builder, sig, args):
     return builder.fadd(builder.fmul(value.real, value.real), builder.fmul(value.imag, value.imag))
 
 
-@infer_global(total)
-class _Total(AbstractTemplate):
-    def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(types.float64 if isinstance(args[0], Lanes) else args[0], *args)
-
-
-@infer_global(largest)
-class _Largest(_Total):
-    pass
+_returns(total, largest)(lambda x: types.float64 if isinstance(x, Lanes) else x)
 
 
 @lower_builtin(largest, Lanes)
 def _largest_of_lanes(context, builder, sig, args):
-    value, *others = (builder.extract_element(args[0], ir.Constant(ir.IntType(32), lane)) for lane in range(WIDTH))
+    value, *others = (builder.extract_element(args[0], ir.Constant(_LANE, lane)) for lane in range(WIDTH))
     for other in others:
         value = builder.select(builder.fcmp_ordered(">", other, value), other, value)
     return value
@@ -341,25 +347,21 @@ def _one(context, builder, sig, args):
 def _sum_of_lanes(context, builder, sig, args):
     value = ir.Constant(ir.DoubleType(), 0.0)
     for lane in range(WIDTH):
-        value = builder.fadd(value, builder.extract_element(args[0], ir.Constant(ir.IntType(32), lane)))
+        value = builder.fadd(value, builder.extract_element(args[0], ir.Constant(_LANE, lane)))
     return value
 
 
 # Contiguous arrays seen in another shape: numba's own ``reshape`` calls a function each time --------------------------
 
 
-def _view_of(ndim: int) -> type:
-    class Template(AbstractTemplate):
-        def generic(self, args: tuple, kws: dict) -> Any:
-            if args[0].layout != "C":
-                raise TypingError(f"numbers must follow one another; this array is {args[0]}")
-            return signature(args[0].copy(ndim=ndim), *args)
-
-    return Template
+def _viewed(array: Any, ndim: int) -> Any:
+    if array.layout != "C":
+        raise TypingError(f"numbers must follow one another; this array is {array}")
+    return array.copy(ndim=ndim)
 
 
-infer_global(flat)(_view_of(1))
-infer_global(as_column)(_view_of(2))
+_returns(flat)(lambda array: _viewed(array, 1))
+_returns(as_column)(lambda array: _viewed(array, 2))
 
 
 @lower_builtin(flat, types.Array)
@@ -380,3 +382,147 @@ def _view(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
         parent=given.parent,
     )
     return view._getvalue()
+
+
+# Cases: comparisons ---------------------------------------------------------------------------------------------------
+
+
+def _of_cases(*args: Any) -> Cases | None:
+    found = _found_in(*args)
+    return found if isinstance(found, Cases) else None
+
+
+def _comparison(symbol: str, of: Any) -> None:
+    def lower(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+        a, b = _all_spread(context, builder, sig.args, args)
+        compare = builder.fcmp_unordered if symbol == "!=" else builder.fcmp_ordered
+        bits = builder.bitcast(compare(symbol, a, b), _BITS)
+        none, every = (builder.icmp_unsigned("==", bits, _BITS(value)) for value in (0, EVERY))
+        with builder.if_then(builder.not_(builder.or_(none, every)), likely=False):
+            context.call_conv.return_user_exc(builder, Parted, ())
+        return every
+
+    _returns(of)(lambda *args: types.boolean if _of_cases(*args) else None)
+    _lower_pairs(of, Cases, lower)
+
+
+for _symbol, _operator in (
+    *(("<", operator.lt), ("<=", operator.le), (">", operator.gt)),
+    *((">=", operator.ge), ("==", operator.eq), ("!=", operator.ne)),
+):
+    _comparison(_symbol, _operator)
+
+
+def _bits(symbol: str, of: Any) -> None:
+    """The bits of the lanes in which a comparison holds."""
+
+    def lower(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+        a, b = _all_spread(context, builder, sig.args, args)
+        return builder.zext(builder.bitcast(builder.fcmp_ordered(symbol, a, b), _BITS), ir.IntType(64))
+
+    def lower_one(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+        every, none = ir.IntType(64)(EVERY), ir.IntType(64)(0)
+        return builder.select(builder.fcmp_ordered(symbol, *args), every, none)
+
+    def kind(*args: Any) -> Any:
+        return types.int64 if _of_cases(*args) or all(isinstance(a, types.Float) for a in args) else None
+
+    _returns(of)(kind)
+    lower_builtin(of, types.Float, types.Float)(lower_one)
+    _lower_pairs(of, Cases, lower)
+
+
+_bits("<", below)
+_bits("<=", at_most)
+
+
+@_returns(select)
+def _selected(bits: Any, x: Any, y: Any) -> Any:
+    return _of_cases(x, y) or (types.float64 if x == y == types.float64 else None)
+
+
+@lower_builtin(select, types.Integer, types.Float, types.Float)
+def _choose_one(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+    return builder.select(builder.trunc(args[0], ir.IntType(1)), args[1], args[2])
+
+
+@lower_builtin(select, types.Integer, types.Any, types.Any)
+def _choose_in_lanes(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+    a, b = _all_spread(context, builder, sig.args[1:], args[1:])
+    bits = builder.bitcast(builder.trunc(args[0], _BITS), ir.VectorType(ir.IntType(1), WIDTH))
+    return builder.select(bits, a, b)
+
+
+# Cases: functions -----------------------------------------------------------------------------------------------------
+
+
+def _lane_by_lane(function: Any, count: int) -> None:
+    """A function of ``count`` numbers, which each lane calls as a single number would."""
+
+    def lower(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+        one = context.get_function(function, signature(types.float64, *[types.float64] * count))
+        given, result = _all_spread(context, builder, sig.args, args), ir.Constant(_VECTOR, ir.Undefined)
+        for lane in (ir.Constant(_LANE, lane) for lane in range(WIDTH)):
+            found = one(builder, [builder.extract_element(x, lane) for x in given])
+            result = builder.insert_element(result, found, lane)
+        return result
+
+    _returns(function)(_of_cases)
+    if count == 1:
+        lower_builtin(function, Cases)(lower)
+    else:
+        _lower_pairs(function, Cases, lower)
+
+
+def _instruction(function: Any, name: str) -> None:
+    """A function that vectors have an instruction for, which rounds as that of single numbers does."""
+
+    def lower(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+        kind = ir.FunctionType(_VECTOR, [_VECTOR])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{WIDTH}f64"), args)
+
+    _returns(function)(_of_cases)
+    lower_builtin(function, Cases)(lower)
+
+
+for _function in (np.sin, np.cos, np.exp, np.log):
+    _lane_by_lane(_function, 1)
+_lane_by_lane(np.arctan2, 2)
+for _function, _name in ((np.sqrt, "sqrt"), (np.abs, "fabs"), (abs, "fabs"), (np.round, "rint")):
+    _instruction(_function, _name)
+
+
+def _largest(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+    """``max`` in each lane: the first of equal numbers."""
+    found, *others = _all_spread(context, builder, sig.args, args)
+    for other in others:
+        found = builder.select(builder.fcmp_ordered(">", other, found), other, found)
+    return found
+
+
+_returns(max)(_of_cases)
+for _kinds in (
+    *((Cases, other) for other in (Cases, types.Float)),
+    *((types.Float, Cases), (Cases, Cases, Cases), (Cases, types.Float, Cases)),
+):
+    lower_builtin(max, *_kinds)(_largest)
+
+
+@infer_getattr
+class _Parts(AttributeTemplate):
+    key = Cases
+
+    def resolve_real(self, kind: Any) -> Any:
+        return kind
+
+    resolve_imag = resolve_real
+
+
+@lower_getattr(Cases, "imag")
+def _imaginary(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return ir.Constant(_VECTOR, None)
+
+
+@lower_getattr(Cases, "real")
+def _real(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return value

@@ -1,43 +1,65 @@
-"""A folder of this user's own, whose files are what was put there: anything else in it counts as missing.
+"""Where compiled kernels are kept: a folder of this user for each content of the sources, versions and flags.
 
-What is read here is run. So the folder and each file must belong to this user and be closed to writers, links are not
-followed, and a file tells by its hash that it is whole, and by its key that it is the one asked for.
+What is read here is run. So the folders and each file must belong to this user and be closed to writers, links are not
+followed, and a file tells by its hash that it is whole, and by its key that it is the one asked for. Anything else
+counts as missing.
 """
 
-import contextlib
 import errno
 import hashlib
 import os
+import platform
 import re
-import secrets
 import shutil
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile, mkstemp
+from typing import NamedTuple
+
+import numpy as np
 
 from mbsim_cli import system
+from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.kernels.compiler import installed
+from mbsim_cli.kernels.compiler.installed import settings, version
 
+PACKAGE = Path(__file__).resolve().parents[2]
+# The user is part of the name: several users may share a root.
+FOLDER_OF_USER = f"kernels-{os.environ.get('USERNAME', 'own') if system.user() is None else system.user()}"
+PARTS = "parts"  # beside: kernels that entries are linked of
 MAGIC = b"mbsim kernel 1\n"
 MOST_BYTES = 1 << 30
 PATIENCE = 600.0  # seconds to wait for another process that makes an entry
 STALE = 3600.0  # seconds after which an unfinished file is one of a process that was killed
+_VERSIONS = (version("numba"), version("llvmlite"), np.__version__, sys.implementation.cache_tag)
 _HASH = 32  # bytes
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Store:
     """Entries by key; where there is no safe folder it holds none, and ``trouble`` says why."""
 
     def __init__(self, find_root: Callable[[], Path], *names: str):
-        self.trouble = ""
-        self.path, self.name = "", names[-1]
-        self._folder: _Folder | None = None
+        self.trouble, self.path, self.name = "", "", names[-1]
+        self._folder: Path | None = None
         self._is_swept = False
         try:
-            root = find_root()
-            self._folder = _private_folder(root, names)
-            self.path = str(root.joinpath(*names).resolve())
+            folder = find_root()
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for name in names:
+                folder /= name
+                with suppress(FileExistsError):
+                    folder.mkdir(0o700)
+                found = folder.lstat()
+                if not stat.S_ISDIR(found.st_mode):
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+                if fault := _fault(found):
+                    raise PermissionError(f"{folder} {fault}")
+            self._folder, self.path = folder, str(folder.resolve())
         except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
             self.trouble = str(error)
 
@@ -45,52 +67,64 @@ class Store:
         """Content of an entry, or None where there is none that can be trusted."""
         if self._folder is None:
             return None
+        path = self._folder / file_of(key)
         try:
-            found = content_of(key, self._folder.read_own(file_of(key)))
+            handle = os.open(path, os.O_RDONLY | system.GUARDED)
+            try:
+                status = os.fstat(handle)
+                if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES or _fault(status):
+                    return None
+                with open(handle, "rb", closefd=False) as file:
+                    found = content_of(key, file.read())
+            finally:
+                os.close(handle)
             if found is None:  # it takes room, and others would take it for an entry that is there
-                self._folder.remove(file_of(key))
+                path.unlink()
             return found
         except OSError:
             return None
 
     def put(self, key: bytes, content: bytes) -> None:
-        """Keep an entry, whole or not at all; what stood there is replaced."""
+        """Keep an entry, whole or not at all; what has its name is replaced, folders included."""
         if self._folder is None:
             return
-        data = MAGIC + hashlib.sha256(key).digest() + hashlib.sha256(content).digest() + content
+        path = self._folder / file_of(key)
         try:
-            self._sweep()
-            self._folder.write_whole(file_of(key), data)
+            self._sweep(self._folder)
+            handle, temporary = mkstemp(".tmp", f"{path.name}.", self._folder)
+            try:
+                with open(handle, "wb") as file:
+                    file.write(MAGIC + hashlib.sha256(key).digest() + hashlib.sha256(content).digest() + content)
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                os.replace(temporary, path)
+            except OSError:
+                os.unlink(temporary)
+                raise
         except OSError as error:
             self.trouble = str(error)
+
+    def _sweep(self, folder: Path) -> None:
+        """Remove what killed processes left unfinished, once."""
+        unfinished = [] if self._is_swept else list(folder.glob("*.tmp"))
+        self._is_swept = True
+        for path in unfinished:
+            with suppress(OSError):
+                if time.time() - path.lstat().st_mtime > STALE:
+                    path.unlink()
 
     def check(self) -> tuple[str, bool]:
         """What keeps entries from being written, if anything does; and whether locks work there."""
         if self._folder is None:
             return self.trouble, False
-        name = f"check.{os.getpid()}.{secrets.token_hex(8)}.tmp"
         try:
-            handle = self._folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            try:
-                os.write(handle, MAGIC)
-                return "", bool(system.lock(handle))
-            finally:
-                os.close(handle)
-                self._folder.remove(name)
+            with NamedTemporaryFile(prefix="check.", suffix=".tmp", dir=self._folder, buffering=0) as file:
+                file.write(MAGIC)
+                return "", bool(system.lock(file.fileno()))
         except OSError as error:
             return f"{self.path}: {error.strerror}", False
 
-    def _sweep(self) -> None:
-        """Remove what killed processes left unfinished, once."""
-        folder = self._folder
-        unfinished = [] if self._is_swept else [name for name in folder.names() if name.endswith(".tmp")]
-        self._is_swept = True
-        for name in unfinished:
-            with contextlib.suppress(OSError):
-                if time.time() - folder.lstat(name).st_mtime > STALE:
-                    folder.remove(name)
-
-    @contextlib.contextmanager
+    @contextmanager
     def turn(
         self, key: bytes, waiting: Callable[[], None] = lambda: None, patience: float | None = None
     ) -> Iterator[bool]:
@@ -99,24 +133,16 @@ class Store:
         ``waiting`` is called once where another one is at it. False where that one still is after ``patience`` seconds,
         ten minutes if none are given.
         """
-        lock = None if self._folder is None or self._has(key) else self._open_lock(key)
+        lock = None
+        with suppress(OSError):
+            path = self._folder and self._folder / file_of(key)
+            if path and not (path.is_file() and not path.is_symlink()):
+                lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | system.GUARDED, 0o600)
         try:
             yield lock is None or self._wait(lock, waiting, PATIENCE if patience is None else patience)
         finally:
             if lock is not None:
                 os.close(lock)
-
-    def _has(self, key: bytes) -> bool:
-        try:
-            return stat.S_ISREG(self._folder.lstat(file_of(key)).st_mode)
-        except OSError:
-            return False
-
-    def _open_lock(self, key: bytes) -> int | None:
-        try:
-            return self._folder.open(file_of(key) + ".lock", os.O_RDWR | os.O_CREAT)
-        except OSError:
-            return None
 
     def _wait(self, lock: int, waiting: Callable[[], None], patience: float) -> bool:
         end, told = time.monotonic() + patience, patience == 0.0
@@ -128,6 +154,15 @@ class Store:
             told = True
             time.sleep(0.1)
         return True
+
+
+def _fault(found: os.stat_result) -> str:
+    """What keeps a file or folder from being trusted; nothing where it can be."""
+    if system.user() is None:  # Windows keeps others out of a user's folders by lists of its own
+        return ""
+    if found.st_uid != system.user():
+        return "belongs to another user"
+    return "can be written by others; chmod 700 it" if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
 
 
 def content_of(key: bytes, data: bytes) -> bytes | None:
@@ -148,105 +183,147 @@ def is_entry(path: Path) -> bool:
     return path.suffix not in (".lock", ".tmp", ".nbi")
 
 
-class _Folder:
-    """Files of a folder by name, reached by its handle where the system can: nobody can exchange it meanwhile."""
-
-    def __init__(self, path: Path, above: "_Folder | None" = None):
-        self._path, self._handle = path, None
-        if system.HAS_HANDLES_OF_FOLDERS:
-            flags = os.O_RDONLY | system.FOLDER
-            self._handle = os.open(path, flags) if above is None else above.open(path.name, flags)
-        elif above is not None and not stat.S_ISDIR(os.lstat(path).st_mode):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
-
-    def _at(self, name: str) -> str:
-        return name if self._handle is not None else str(self._path / name)
-
-    def open(self, name: str, flags: int) -> int:
-        """Handle of a file, not of what a link leads to."""
-        return os.open(self._at(name), flags | system.GUARDED, 0o600, dir_fd=self._handle)
-
-    def below(self, name: str) -> "_Folder":
-        """A folder in it, this user's alone, made where it is missing."""
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(self._at(name), 0o700, dir_fd=self._handle)
-        return _Folder(self._path / name, self)
-
-    def names(self) -> list[str]:
-        """Names of what is in it."""
-        return os.listdir(self._path if self._handle is None else self._handle)
-
-    def lstat(self, name: str) -> os.stat_result:
-        """What the system knows of a file, or of a link."""
-        return os.lstat(self._at(name), dir_fd=self._handle)
-
-    def remove(self, name: str) -> None:
-        """Remove a file, or a folder with all that is in it."""
-        if stat.S_ISDIR(self.lstat(name).st_mode):
-            shutil.rmtree(self._at(name), ignore_errors=True, dir_fd=self._handle)
-        else:
-            os.unlink(self._at(name), dir_fd=self._handle)
-
-    def fault(self) -> str:
-        """Why the folder cannot be trusted; nothing where it can be."""
-        return _fault(os.lstat(self._path) if self._handle is None else os.fstat(self._handle))
-
-    def close(self) -> None:
-        """Give the handle back."""
-        if self._handle is not None:
-            os.close(self._handle)
-
-    def read_own(self, name: str) -> bytes:
-        """Content of a file of this user's own; raises OSError where it is something else."""
-        handle = self.open(name, os.O_RDONLY)
-        try:
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES or _fault(found):
-                raise PermissionError(name)
-            with open(handle, "rb", closefd=False) as file:
-                return file.read()
-        finally:
-            os.close(handle)
-
-    def write_whole(self, name: str, data: bytes) -> None:
-        """Write a file that takes its name when it is whole; what has the name is replaced, folders included."""
-        temporary = f"{name}.{os.getpid()}.{secrets.token_hex(8)}.tmp"
-        handle = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        try:
-            with open(handle, "wb") as file:
-                file.write(data)
-            with contextlib.suppress(FileNotFoundError):
-                if stat.S_ISDIR(self.lstat(name).st_mode):
-                    self.remove(name)
-            os.replace(self._at(temporary), self._at(name), src_dir_fd=self._handle, dst_dir_fd=self._handle)
-        except OSError:
-            self.remove(temporary)
-            raise
+# The stores of a compiler ---------------------------------------------------------------------------------------------
 
 
-def _private_folder(root: Path, names: tuple[str, ...]) -> _Folder:
-    """The folder root/name/...; those named are this user's alone, and made where they are missing."""
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder, path = _Folder(root), root
-    for name in names:
-        path /= name
-        try:
-            below = folder.below(name)
-        except OSError as error:
-            raise type(error)(error.errno, error.strerror, str(path)) from None
-        finally:
-            folder.close()
-        folder = below
-        if fault := folder.fault():
-            folder.close()
-            raise PermissionError(f"{path} {fault}")
-    return folder
+def source_hash(compiler: str, package: Path = PACKAGE, folders: tuple[str, ...] = ("kernels", "model")) -> str:
+    """Hash of all files of some folders and, if a compiler is named, of it with its versions and flags.
+
+    Places and times of files do not count.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(path for folder in folders for path in (package / folder).rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    made_by = (compiler, settings(), installed.WANTED, _VERSIONS, platform.machine())
+    digest.update(repr(made_by if compiler else ()).encode())
+    return digest.hexdigest()[:16]
 
 
-def _fault(found: os.stat_result) -> str:
-    """What keeps a file or folder from being trusted; nothing where it can be."""
-    if system.user() is None:  # Windows keeps others out of a user's folders by lists of its own
+def cache_root() -> Path:
+    """Folder of all that mbsim keeps; RuntimeError where the user has no home."""
+    explicit = os.environ.get("MBSIM_CACHE_DIR")
+    if explicit:
+        return Path(explicit)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mbsim"
+
+
+def open_store(compiler: str) -> Store:
+    """What a compiler made, or finds an empty and safe place for."""
+    return Store(cache_root, FOLDER_OF_USER, source_hash(compiler))
+
+
+def open_parts(compiler: str) -> Store:
+    """The place of kernels that entries are linked of, those of all versions of the sources."""
+    return Store(cache_root, FOLDER_OF_USER, PARTS, source_hash(compiler, folders=("kernels/compiler",)))
+
+
+# Kernels that come with the package -----------------------------------------------------------------------------------
+#
+# They are for all processors of a level, and read where the user's own store has none. ``mbsim compile --into`` fills
+# the folder before the package is built. Who can write to it can write to the sources that are run, so that it is
+# trusted as they are.
+
+_brought: Path | None = PACKAGE / "prebuilt"
+
+
+def prebuilt_level() -> str:
+    """The level whose kernels are looked for: nothing where there are none, or where numba is told how to compile."""
+    known = _brought is not None and _brought.is_dir() and not settings()
+    return (installed.WANTED or installed.own_level()) if known else ""
+
+
+def prebuilt(key: bytes) -> bytes | None:
+    """Content of an entry, or None where there is none that is whole."""
+    try:
+        return content_of(key, (_within(_brought, prebuilt_level()) / file_of(key)).read_bytes())
+    except OSError:
+        return None
+
+
+def prebuilt_entries() -> list[Path]:
+    """Files of all entries for this processor."""
+    return sorted(_within(_brought, prebuilt_level()).glob("*")) if prebuilt_level() else []
+
+
+def ignore_prebuilt() -> None:
+    """Have everything compiled anew that is not in the store."""
+    global _brought
+    if not installed.WANTED:
+        levels = " or ".join(installed.LEVELS)
+        raise UsageError(f"kernels that others run are for a level: set MBSIM_PROCESSOR to {levels}")
+    _brought = None
+
+
+def fill_prebuilt(root: Path, kept: str) -> str:
+    """Copy what a store keeps to where the package brings it along; that folder."""
+    into = _within(root, installed.WANTED)
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        for path in Path(kept).iterdir():
+            if is_entry(path):
+                shutil.copyfile(path, into / path.name)
+    except OSError as error:
+        raise InputOutputError(f"{error.filename or into}: {error.strerror}") from None
+    return str(into)
+
+
+@cache
+def _within(root: Path, level: str) -> Path:
+    """What is for these sources; versions of the compiler do not count, as it is not needed to run them."""
+    return root / f"{level}-{source_hash('')}"
+
+
+# What doctor shows of the folder, read without running any of it ------------------------------------------------------
+
+
+class Kept(NamedTuple):
+    """One folder of entries, those of one content of the sources."""
+
+    name: str
+    entries: list[tuple[str, int]]  # name of the entry, bytes
+    newest: float  # s since the epoch
+
+    @property
+    def size(self) -> int:
+        """Bytes of all entries."""
+        return sum(size for _, size in self.entries)
+
+
+def folder_of_user() -> str:
+    """Where all folders of this user are, or would be; nothing where the user has no home."""
+    try:
+        return str(cache_root() / FOLDER_OF_USER)
+    except RuntimeError:
         return ""
-    if found.st_uid != system.user():
-        return "belongs to another user"
-    return "can be written by others; chmod 700 it" if found.st_mode & _OTHERS_WRITE else ""
+
+
+def folders() -> list[Kept]:
+    """All folders of this user, the newest first; those that cannot be read count as missing."""
+    found: list[Kept] = []
+    with suppress(OSError, RuntimeError):
+        for folder in (cache_root() / FOLDER_OF_USER).iterdir():
+            if folder.name == PARTS or folder.is_symlink() or not folder.is_dir():
+                continue
+            with suppress(OSError):
+                files = list(_files(folder))
+                entries = sorted((path.name.rsplit("-", 1)[0], each.st_size) for path, each in files if is_entry(path))
+                newest = max((each.st_mtime for _, each in files), default=folder.stat().st_mtime)
+                found.append(Kept(folder.name, entries, newest))
+    return sorted(found, key=lambda folder: -folder.newest)
+
+
+def bytes_of_parts() -> int:
+    """Size of all kernels that entries are linked of."""
+    with suppress(OSError, RuntimeError):
+        return sum(found.st_size for _, found in _files(cache_root() / FOLDER_OF_USER / PARTS))
+    return 0
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """All files of a folder but those that vanish meanwhile, as unfinished ones of a process that compiles do."""
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            found = path.lstat()
+            if not stat.S_ISDIR(found.st_mode):
+                yield path, found

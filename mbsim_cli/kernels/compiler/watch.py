@@ -1,17 +1,28 @@
-"""The store of this process, and who wants to know of kernels that are compiled."""
+"""What this process compiles: the stores that it keeps kernels in, who is told of them, and a second process beside it.
 
+Where there is a second processor, the second process compiles the same entries from the other end: it takes the calls
+of each kernel from the last to the first. Both find each other's kernels in the store. The second one runs entries that
+the first one is at as Python, and ends with the first one. It rests on numba's inference of types, which is no public
+interface.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Thread
+from typing import Any
 
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.folder import open_parts, open_store
-
-__all__ = ["BESIDE", "PAIRED", "PARTS_STORE", "STORE", "called", "compiling", "ready", "waiting", "watch_compilation"]
+from mbsim_cli.kernels.compiler.store import open_parts, open_store
+from mbsim_cli.system import isolated, usable
 
 STORE = open_store(COMPILER)
+PARTS_STORE = open_parts(COMPILER)
 PAIRED = False  # whether another process compiles the same at the same time, so that neither waits for the other
 BESIDE = False  # whether this is the other one
-PARTS_STORE = open_parts(COMPILER)
 
 
 def _nobody(*name: str) -> None:
@@ -21,19 +32,19 @@ def _nobody(*name: str) -> None:
 _watchers: list[tuple[Callable[..., None], ...]] = [(_nobody, _nobody, _nobody)]
 
 
-def called(function: Callable) -> str:
+def _called(function: Callable) -> str:
     """Name of an entry for people: ``simulate.run``."""
     return f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
 
 
 def compiling(function: Callable) -> None:
     """Tell that an entry is compiled, with all kernels below it."""
-    _watchers[-1][0](called(function))
+    _watchers[-1][0](_called(function))
 
 
 def waiting(function: Callable) -> None:
     """Tell that another process compiles an entry, and this one waits."""
-    _watchers[-1][1](called(function))
+    _watchers[-1][1](_called(function))
 
 
 def ready() -> None:
@@ -54,3 +65,72 @@ def watch_compilation(
         yield
     finally:
         _watchers.pop()
+
+
+class Companion:
+    """The second process; there is none until ``start`` and where it would be of no use."""
+
+    def __init__(self, function: Callable, *arguments: Any):
+        self._work, self._process = (function, arguments), None
+
+    def start(self) -> None:
+        """Have a second process call the function, unless one does already."""
+        global PAIRED
+        if PAIRED or COMPILER != "linking" or STORE.trouble or usable() < 2:
+            return
+        with suppress(OSError, pickle.PicklingError, AttributeError, TypeError):  # this one compiles alone
+            work = pickle.dumps(
+                self._work, 5
+            )  # the first protocol by which read-only arrays, types of their own, stay so
+            self._process = subprocess.Popen(
+                isolated(__name__),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # an interruption of the first one is its own business
+            )
+            PAIRED = True
+            self._process.stdin.write(work)
+            self._process.stdin.flush()
+
+    def stop(self) -> None:
+        """End the second process."""
+        global PAIRED
+        if self._process:
+            PAIRED = False
+            self._process.kill()
+            self._process.communicate()
+
+
+def main() -> None:
+    """Call what the first process asks for; leave with it."""
+    global PAIRED, BESIDE
+    PAIRED = BESIDE = True
+    function, arguments = pickle.load(sys.stdin.buffer)
+    Thread(target=_leave_with_parent, daemon=True).start()
+    take_calls_backwards()
+    try:
+        function(*arguments)
+    finally:
+        os._exit(0)  # the interpreter's own end would abort: a thread holds standard input
+
+
+def _leave_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+def take_calls_backwards() -> None:
+    """Have this process begin with the kernels that others come to last."""
+    from numba.core.typeinfer import ConstraintNetwork
+
+    forwards = ConstraintNetwork.propagate
+
+    def backwards(network: Any, inference: Any) -> Any:
+        network.constraints.reverse()
+        try:
+            return forwards(network, inference)
+        finally:
+            network.constraints.reverse()
+
+    ConstraintNetwork.propagate = backwards
