@@ -124,6 +124,7 @@ def _cache() -> dict[str, Any]:
     from mbsim_cli.kernels.compiler.watch import STORE
 
     known = store.folders()
+    parts = [folder.size for folder in known if folder.name == store.PARTS]
     own = next((folder for folder in known if folder.name == STORE.name), None)
     trouble, locks = STORE.check()
     return {
@@ -134,13 +135,13 @@ def _cache() -> dict[str, Any]:
         "entries": [{"name": name, "bytes": size} for name, size in own.entries] if own else [],
         "lanes": [systems for name, systems in _LOOPS.items() if own and name in dict(own.entries)],
         "bytes": own.size if own else 0,
-        "bytes_of_parts": store.bytes_of_parts(),
+        "bytes_of_parts": sum(parts),
         "prebuilt": [path.name.rsplit("-", 1)[0] for path in store.prebuilt_entries()],
         "prebuilt_for": store.prebuilt_level(),
         "stale": [
             {"folder": folder.name, "entries": len(folder.entries), "bytes": folder.size, "newest": folder.newest}
             for folder in known
-            if folder is not own and folder.entries
+            if folder is not own and folder.name != store.PARTS and folder.entries
         ],
     }
 

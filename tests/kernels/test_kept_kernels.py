@@ -187,3 +187,17 @@ def test_kernels_depend_on_kernels_and_on_the_layout_of_models_alone():
     found = {path.relative_to(ROOT / "mbsim_cli").parts[:2] for path in compiling.closure(simulate.__file__)}
     assert {first for first, _ in found} == {"kernels", "model"}
     assert ("kernels", "algorithms") in found and ("kernels", "compiler") not in found
+
+
+def test_every_way_to_import_counts(tmp_path):
+    from mbsim_cli.kernels.compiler import compiling
+
+    for name in ("first_here", "second_here", "third_here"):
+        (tmp_path / f"{name}.py").touch()
+    (tmp_path / "all_here.py").write_text(
+        "import numpy as np, first_here as f\n"
+        "from mbsim_cli.kernels.algebra import (\n    spatial,  # one a line\n    vectors,\n)\n"
+        "def late():\n    from second_here import (x, y)\n    from third_here import z; return z\n"
+    )
+    found = {path.name for path in compiling.closure(str(tmp_path / "all_here.py"))}
+    assert found >= {"all_here.py", "first_here.py", "second_here.py", "third_here.py", "spatial.py", "vectors.py"}

@@ -14,7 +14,8 @@ import numpy as np
 
 _FLAGS = 0x503  # contiguous as in C or Fortran, aligned, writeable: what numba's types of arrays tell apart
 _C, _FORTRAN = 1, 2  # arrays that are both, as all of a single row, are the former to numba
-_WORDS = {float: "d", complex: "dd", bool: "?", type(None): "0qq"}
+_NUMBERS = {float: "d", int: "q", complex: "dd", bool: "?", type(None): "0qq"}
+_NUMBERS |= {np.float64: "d", np.int64: "q", np.complex128: "dd", np.bool_: "?"}
 _head = (ctypes.c_ssize_t * (object.__basicsize__ // 8 + 1)).from_address
 
 
@@ -138,30 +139,30 @@ def _letters(x: Any) -> Iterator[str]:
         aligned = "0q" if inside.strip("?") else ""
         yield f"{aligned}{inside}{aligned}"
     else:
-        yield _letters_of_number(x)
+        yield _letters_of_number(type(x))
 
 
-def _letters_of_number(x: Any) -> str:
-    if isinstance(x, np.generic):
-        x = x.item() if x.dtype in (np.float64, np.int64, np.complex128, np.bool_) else x
-    if isinstance(x, IntEnum) or type(x) is int:
+def _letters_of_number(kind: type) -> str:
+    if issubclass(kind, IntEnum):
         return "q"
-    if type(x) not in _WORDS:
-        raise TypeError(f"kernels take arrays, numbers and tuples of them, not {type(x).__name__}")
-    return _WORDS[type(x)]
+    if kind not in _NUMBERS:
+        raise TypeError(f"kernels take arrays, numbers and tuples of them, not {kind.__name__}")
+    return _NUMBERS[kind]
 
 
 def description(given: tuple) -> str:
     """Types in words: the same in each process, and different for whatever is compiled differently."""
-    return f"({', '.join(map(_described, given))})"
+    kinds: list[Any] = []
+    _take_apart(given, kinds, [])
+    return ", ".join(map(_described, kinds))
 
 
-def _described(x: Any) -> str:
-    kind = type(x)
-    if kind is np.ndarray:
-        return f"{x.dtype.str if x.dtype.names is None else x.dtype!r}[{x.ndim}, {_flags(x):x}]"
-    name = f"{kind.__module__}.{kind.__qualname__}"
-    if not isinstance(x, tuple):
-        return name if isinstance(x, IntEnum) else _letters_of_number(x)
-    names = getattr(kind, "_fields", [""] * len(x))
-    return f"{name}({', '.join(f'{field}: {_described(y)}' for field, y in zip(names, x, strict=True))})"
+def _described(kind: Any) -> str:
+    if isinstance(kind, tuple):
+        dtype, ndim, flags = kind
+        return f"{dtype.str if dtype.names is None else dtype!r}[{ndim}, {flags:x}]"
+    if isinstance(kind, int):  # length of the tuple before it
+        return str(kind)
+    if issubclass(kind, (tuple, IntEnum)):
+        return f"{kind.__module__}.{kind.__qualname__}{getattr(kind, '_fields', '')}"
+    return _letters_of_number(kind)

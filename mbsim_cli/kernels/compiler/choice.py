@@ -1,7 +1,7 @@
 """Which compiler makes machine code of kernels.
 
-``linking`` is numba with the passes of ``linking``, the types of ``reference`` and ``simd_compiled``, and entries
-that are called without it (``entry``): several times faster to compile and to run, on interfaces that may change with
+``linking`` is numba with the passes of ``linking``, the types of ``simd_compiled``, and entries that are
+called without it (``entry``): several times faster to compile and to run, on interfaces that may change with
 any version of numba. ``plain`` is numba as its manual describes it. Unless ``MBSIM_COMPILER`` says which, a version of
 numba or a kind of machine that the tests have not run on has to pass a probe first, in a process of its own.
 """

@@ -21,7 +21,7 @@ from llvmlite.binding import Linkage
 from llvmlite.binding.newpassmanagers import create_new_function_pass_manager, create_new_module_pass_manager
 from numba.core import cgutils, types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.datamodel import models
 from numba.core.extending import register_model
@@ -163,7 +163,7 @@ class _Begin(FunctionPass):
 
     _name = "begin"
 
-    def __init__(self) -> None:
+    def __init__(self) -> None:  # which is abstract above
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
@@ -176,30 +176,8 @@ class _Begin(FunctionPass):
         return False
 
 
-_HASH = hash(Flags())  # all flags have the same one
-
-
-class _ComparedFlags(Flags):
-    """Flags of the compiler, which numba looks things up by: equal ones are told by what was set."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return _HASH
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, _ComparedFlags) and self._values == other._values:
-            return True
-        return super().__eq__(other)
-
-
 class LinkingCompiler(CompilerBase):
     """numba's compiler, with references for groups of arrays and the libraries of this file."""
-
-    def __init__(
-        self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any
-    ) -> None:
-        super().__init__(typingctx, targetctx, library, args, return_type, _ComparedFlags(flags), locals)
 
     def compile_extra(self, func: Any) -> Any:
         """Compile; what numba makes lives on, so that the garbage collector would search it in vain."""

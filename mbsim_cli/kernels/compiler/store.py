@@ -278,7 +278,7 @@ def _within(root: Path, level: str) -> Path:
 
 
 class Kept(NamedTuple):
-    """One folder of entries, those of one content of the sources."""
+    """One folder of entries, those of one content of the sources; or of parts, those of all."""
 
     name: str
     entries: list[tuple[str, int]]  # name of the entry, bytes
@@ -299,25 +299,17 @@ def folder_of_user() -> str:
 
 
 def folders() -> list[Kept]:
-    """All folders of this user, the newest first; those that cannot be read count as missing."""
+    """All folders of this user, the newest first, with that of parts; those that cannot be read count as missing."""
     found: list[Kept] = []
     with suppress(OSError, RuntimeError):
-        for folder in (cache_root() / FOLDER_OF_USER).iterdir():
-            if folder.name == PARTS or folder.is_symlink() or not folder.is_dir():
-                continue
+        paths = [path for path in (cache_root() / FOLDER_OF_USER).iterdir() if path.is_dir() and not path.is_symlink()]
+        for path in paths:
             with suppress(OSError):
-                files = list(_files(folder))
-                entries = sorted((path.name.rsplit("-", 1)[0], each.st_size) for path, each in files if is_entry(path))
-                newest = max((each.st_mtime for _, each in files), default=folder.stat().st_mtime)
-                found.append(Kept(folder.name, entries, newest))
+                files = list(_files(path))
+                entries = sorted((each.name.rsplit("-", 1)[0], st.st_size) for each, st in files if is_entry(each))
+                newest = max((st.st_mtime for _, st in files), default=path.stat().st_mtime)
+                found.append(Kept(path.name, entries, newest))
     return sorted(found, key=lambda folder: -folder.newest)
-
-
-def bytes_of_parts() -> int:
-    """Size of all kernels that entries are linked of."""
-    with suppress(OSError, RuntimeError):
-        return sum(found.st_size for _, found in _files(cache_root() / FOLDER_OF_USER / PARTS))
-    return 0
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
