@@ -128,16 +128,13 @@ _LINE = 64  # bytes of a cache line, on which code begins
 class Section(NamedTuple):
     """Head of a section in its file."""
 
-    name: int
     type: int
     flags: int
-    address: int
     offset: int
     size: int
     link: int
     info: int
     alignment: int
-    entry: int
 
     @property
     def is_loaded(self) -> bool:
@@ -162,11 +159,11 @@ class Elf:
         (offset,) = struct.unpack_from("<Q", content, 40)
         (count,) = struct.unpack_from("<H", content, 60)
         self.content = content
-        self.sections = [Section(*struct.unpack_from("<IIQQQQIIQQ", content, offset + 64 * i)) for i in range(count)]
+        self.sections = [Section(*struct.unpack_from("<4xIQ8xQQIIQ8x", content, offset + 64 * i)) for i in range(count)]
         (table,) = (section for section in self.sections if section.type == _SYMBOLS)
         names = self.sections[table.link].offset
         self.symbols: list[Symbol] = []
-        for name, info, _, section, value, size in struct.iter_unpack("<IBBHQQ", self.content_of(table)):
+        for name, info, section, value, size in struct.iter_unpack("<IBxHQQ", self.content_of(table)):
             text = content[names + name : content.index(b"\0", names + name)].decode()
             self.symbols.append(Symbol(text, info >> 4 == 0, section, value, size))
         self.held = [symbol for symbol in self.symbols if symbol.section and not symbol.is_local]

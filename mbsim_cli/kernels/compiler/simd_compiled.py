@@ -6,6 +6,7 @@ and compare jointly. Rests on how numba registers types and lowers calls to LLVM
 
 import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numba
@@ -77,15 +78,10 @@ LANES, BLOCK, _CASES = Lanes(name="Lanes"), Block(name="Block"), Cases(name="Cas
 
 @register_model(Lanes)
 @register_model(Cases)
-class _EightModel(models.PrimitiveModel):
-    def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, _VECTOR)
-
-
 @register_model(Block)
-class _BlockModel(models.PrimitiveModel):
+class _Model(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, ir.IntType(64))
+        super().__init__(dmm, fe_type, ir.IntType(64) if isinstance(fe_type, Block) else _VECTOR)
 
 
 def type_of(given: Any) -> Any:
@@ -129,6 +125,27 @@ def _spread(context: Any, builder: Any, value: Any, kind: Any) -> Any:
     nothing, zeros = ir.Constant(_VECTOR, ir.Undefined), ir.Constant(ir.VectorType(_LANE, WIDTH), [0] * WIDTH)
     first = builder.insert_element(nothing, value, ir.Constant(_LANE, 0))
     return builder.shuffle_vector(first, nothing, zeros)
+
+
+def _lanes(builder: Any, value: Any) -> list:
+    """The number in each lane."""
+    return [builder.extract_element(value, ir.Constant(_LANE, lane)) for lane in range(WIDTH)]
+
+
+def _where(builder: Any, lanes: int, bits: Any, a: Any, b: Any) -> Any:
+    """a in the lanes whose bits are set, b in the others."""
+    bits = builder.trunc(bits, ir.IntType(lanes))
+    if lanes > 1:
+        bits = builder.bitcast(bits, ir.VectorType(ir.IntType(1), lanes))
+    return builder.select(bits, a, b)
+
+
+def _largest_of(builder: Any, values: list) -> Any:
+    """The first of equal numbers, in each lane of vectors."""
+    value, *others = values
+    for other in others:
+        value = builder.select(builder.fcmp_ordered(">", other, value), other, value)
+    return value
 
 
 def _all_spread(context: Any, builder: Any, kinds: tuple, args: tuple) -> list:
@@ -301,11 +318,7 @@ _returns(only)(lambda x, bits: x)
 @lower_builtin(only, types.Any, types.Integer)
 def _choose(context, builder, sig, args):
     x, bits = args
-    lanes = WIDTH if isinstance(sig.args[0], Lanes) else 1
-    bits = builder.trunc(bits, ir.IntType(lanes))
-    if lanes > 1:
-        bits = builder.bitcast(bits, ir.VectorType(ir.IntType(1), lanes))
-    return builder.select(bits, x, ir.Constant(x.type, None))
+    return _where(builder, WIDTH if isinstance(sig.args[0], Lanes) else 1, bits, x, ir.Constant(x.type, None))
 
 
 _returns(squares)(lambda x: x if isinstance(x, Eight) else types.float64)
@@ -328,10 +341,7 @@ _returns(total, largest)(lambda x: types.float64 if isinstance(x, Lanes) else x)
 
 @lower_builtin(largest, Lanes)
 def _largest_of_lanes(context, builder, sig, args):
-    value, *others = (builder.extract_element(args[0], ir.Constant(_LANE, lane)) for lane in range(WIDTH))
-    for other in others:
-        value = builder.select(builder.fcmp_ordered(">", other, value), other, value)
-    return value
+    return _largest_of(builder, _lanes(builder, args[0]))
 
 
 @lower_builtin(largest, types.Float)
@@ -345,10 +355,7 @@ def _one(context, builder, sig, args):
 
 @lower_builtin(total, Lanes)
 def _sum_of_lanes(context, builder, sig, args):
-    value = ir.Constant(ir.DoubleType(), 0.0)
-    for lane in range(WIDTH):
-        value = builder.fadd(value, builder.extract_element(args[0], ir.Constant(_LANE, lane)))
-    return value
+    return reduce(builder.fadd, _lanes(builder, args[0]), ir.Constant(ir.DoubleType(), 0.0))
 
 
 # Contiguous arrays seen in another shape: numba's own ``reshape`` calls a function each time --------------------------
@@ -441,16 +448,11 @@ def _selected(bits: Any, x: Any, y: Any) -> Any:
     return _of_cases(x, y) or (types.float64 if x == y == types.float64 else None)
 
 
-@lower_builtin(select, types.Integer, types.Float, types.Float)
-def _choose_one(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
-    return builder.select(builder.trunc(args[0], ir.IntType(1)), args[1], args[2])
-
-
 @lower_builtin(select, types.Integer, types.Any, types.Any)
-def _choose_in_lanes(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
-    a, b = _all_spread(context, builder, sig.args[1:], args[1:])
-    bits = builder.bitcast(builder.trunc(args[0], _BITS), ir.VectorType(ir.IntType(1), WIDTH))
-    return builder.select(bits, a, b)
+def _select(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+    if isinstance(sig.return_type, Cases):
+        return _where(builder, WIDTH, args[0], *_all_spread(context, builder, sig.args[1:], args[1:]))
+    return _where(builder, 1, *args)
 
 
 # Cases: functions -----------------------------------------------------------------------------------------------------
@@ -493,11 +495,7 @@ for _function, _name in ((np.sqrt, "sqrt"), (np.abs, "fabs"), (abs, "fabs"), (np
 
 
 def _largest(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
-    """``max`` in each lane: the first of equal numbers."""
-    found, *others = _all_spread(context, builder, sig.args, args)
-    for other in others:
-        found = builder.select(builder.fcmp_ordered(">", other, found), other, found)
-    return found
+    return _largest_of(builder, _all_spread(context, builder, sig.args, args))
 
 
 _returns(max)(_of_cases)
