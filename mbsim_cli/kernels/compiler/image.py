@@ -86,26 +86,20 @@ def address_of(name: str) -> int:
     return found
 
 
-@cache
-def _engine() -> Any:
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    machine = binding.Target.from_default_triple().create_target_machine(jit=True)
-    return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-
-
 def _by_llvm(code: Object) -> int:
     from llvmlite import binding
 
     for name in code.named:  # LLVM ends the process for want of one
         if not binding.address_of_symbol(name):
             binding.add_symbol(name, address_of(name))
-    engine = _engine()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    machine = binding.Target.from_default_triple().create_target_machine(jit=True)
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.ObjectFileRef.from_data(code.content))
     engine.finalize_object()
     engine.run_static_constructors()
+    _living.append(engine)
     return engine.get_function_address(code.name)
 
 

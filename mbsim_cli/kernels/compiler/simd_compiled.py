@@ -5,7 +5,7 @@ and compare jointly. Rests on how numba registers types and lowers calls to LLVM
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Any
 
@@ -127,9 +127,9 @@ def _spread(context: Any, builder: Any, value: Any, kind: Any) -> Any:
     return builder.shuffle_vector(first, nothing, zeros)
 
 
-def _lanes(builder: Any, value: Any) -> list:
+def _lanes(builder: Any, value: Any) -> Iterator[Any]:
     """The number in each lane."""
-    return [builder.extract_element(value, ir.Constant(_LANE, lane)) for lane in range(WIDTH)]
+    return (builder.extract_element(value, ir.Constant(_LANE, lane)) for lane in range(WIDTH))
 
 
 def _where(builder: Any, lanes: int, bits: Any, a: Any, b: Any) -> Any:
@@ -140,7 +140,7 @@ def _where(builder: Any, lanes: int, bits: Any, a: Any, b: Any) -> Any:
     return builder.select(bits, a, b)
 
 
-def _largest_of(builder: Any, values: list) -> Any:
+def _largest_of(builder: Any, values: Iterable[Any]) -> Any:
     """The first of equal numbers, in each lane of vectors."""
     value, *others = values
     for other in others:
