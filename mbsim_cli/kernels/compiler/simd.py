@@ -117,7 +117,7 @@ def largest(x):
 # all cases then compile to vector instructions, each lane with the arithmetic that the case has alone, to the last bit.
 # A branch needs one answer: where a comparison holds in some lanes only, compiled code raises ``Parted``. Where each
 # lane may have its own, ``below`` and ``at_most`` give the bits of those that a comparison holds in, and ``select``
-# chooses by them. ``compiler.cases_compiled`` tells numba of them.
+# chooses by them. ``compiler.simd_compiled`` tells numba of them.
 
 CASES = np.dtype([("lanes", np.float64, (WIDTH,))])
 EVERY = 2**WIDTH - 1  # the bits of all lanes
