@@ -117,9 +117,7 @@ def test_a_bound_entry_holds_what_it_is_given():
 def test_the_structure_is_that_of_c():
     whole = struct.Struct(arguments.layout(given()))
     pieces = [struct.Struct(each) for each in arguments.layouts(given())]
-    numbers = [
-        each.numbers if isinstance(each, arguments.Group) else each for each in arguments.taken_apart(given())[1]
-    ]
+    numbers = [each.numbers for each in arguments.taken_apart(given())[1]]
     packed = b"".join(piece.pack(*each) for piece, each in zip(pieces, numbers, strict=True))
     assert len(pieces) == 3
     assert whole.size == len(packed) == 8 + (8 + 16 + 8 + 16 + 8 + 72 + 24) + 56 + 56 + 8 + 8 + 16
@@ -177,7 +175,7 @@ def test_groups_that_calls_share_are_taken_apart_once(monkeypatch):
     for k in range(100):
         work = tuple(np.full(3, k) for _ in range(20))
         kinds, (same, other, numbers) = arguments.taken_apart((model, work, 1.5))
-        assert kinds[0] == first[0][0] and same is first[1][0] and numbers == [1.5]
+        assert kinds[0] == first[0][0] and same is first[1][0] and numbers.numbers == [1.5]
         assert other.numbers[4] == work[0].ctypes.data
     assert sum(x is model for x in seen) == 1
     assert len(arguments._known) <= arguments._MOST

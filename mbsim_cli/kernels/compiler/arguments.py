@@ -7,6 +7,7 @@ have, number of items, bytes of each, address, shape, strides. All is aligned as
 import ctypes
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import cache
 from itertools import count, groupby
 from typing import Any
 
@@ -31,25 +32,23 @@ def _asked_for(array: np.ndarray) -> int:
 if any(address(a) != _asked_for(a) for a in (np.arange(6.0).reshape(2, 3)[1:], np.zeros(0, bool))):
     address = _asked_for  # objects are not those of numpy's binary interface today
 
-_LARGE = 7  # arrays, numbers and groups in a group that is worth remembering
 _MOST = 48  # groups that are remembered: those that were asked for last
 
 
-class Group:
-    """A group taken apart; it is held, so that it keeps its address."""
+class Piece:
+    """Arguments taken apart; they are held, so that they keep their addresses."""
 
-    __slots__ = ("given", "is_large", "kind", "numbers", "packed")
+    __slots__ = ("given", "kind", "numbers", "packed")
 
     def __init__(self, given: tuple):
         kinds: list[Any] = []
         self.given, self.numbers = given, list[Any]()
-        _take_apart((given,), kinds, self.numbers)
-        self.is_large = len(kinds) > _LARGE
+        _take_apart(given, kinds, self.numbers)
         self.kind = _numbers_of_kinds.setdefault(tuple(kinds), next(_next_number))
         self.packed: bytes | None = None  # once it was
 
 
-_known: dict[int, Group] = {}  # by address, the latest last
+_known: dict[int, Piece] = {}  # groups by address, the latest last
 _next_number = count()  # threads get different ones
 _numbers_of_kinds: dict[tuple, int] = {}  # a number has its hash at once, a group of a thousand types each time
 
@@ -59,39 +58,37 @@ def forget() -> None:
     _known.clear()
 
 
-def taken_apart(given: tuple) -> tuple[tuple, list[Group | list]]:
-    """Types of all arguments, which decide on the compiled form; and large groups, with the numbers between them.
+def taken_apart(given: tuple) -> tuple[tuple, list[Piece]]:
+    """Types of all arguments, which decide on the compiled form; and each group, with what stands between them.
 
-    Large groups are remembered until ``forget``, those that are asked for longest: the calls of a run are given the
-    same model and work areas, and those of many runs the same model.
+    Groups are remembered until ``forget``, the latest: the calls of a run are given the same model and work areas, and
+    those of many runs the same model.
     """
-    kinds: list[Any] = []
-    pieces: list[Group | list] = []
-    numbers: list[Any] | None = None  # since the last large group
-    for x in given:
-        group = _group_of(x) if isinstance(x, tuple) else None
-        if group and group.is_large:
-            kinds.append(group.kind)
-            pieces.append(group)
-            numbers = None
-            continue
-        if numbers is None:
-            numbers = []
-            pieces.append(numbers)
-        if group:
-            kinds.append(group.kind)
-            numbers += group.numbers
-        else:
-            _take_apart((x,), kinds, numbers)
-    return tuple(kinds), pieces
+    pieces = list(map(_piece_of, _split(given)))
+    return tuple(piece.kind for piece in pieces), pieces
 
 
-def _group_of(x: tuple) -> Group:
-    found = _known.pop(id(x), None) or Group(x)
-    if found.is_large:
-        _known[id(x)] = found
-        for oldest in [*_known][:-_MOST]:
-            _known.pop(oldest, None)
+def _split(given: tuple) -> list[tuple]:
+    """Groups that hold arrays, each by itself, and all that stands between two of them."""
+    found: list[tuple] = []
+    for is_group, run in groupby(given, _holds_arrays):
+        arguments = tuple(run)
+        found += zip(arguments) if is_group else [arguments]
+    return found
+
+
+def _holds_arrays(x: Any) -> bool:
+    """Whether it is a group with an array in it, so that it is aligned."""
+    return isinstance(x, tuple) and any(isinstance(y, np.ndarray) or _holds_arrays(y) for y in x)
+
+
+def _piece_of(arguments: tuple) -> Piece:
+    group = arguments[0]
+    if not _holds_arrays(group):
+        return Piece(arguments)
+    found = _known[id(group)] = _known.pop(id(group), None) or Piece(arguments)
+    for oldest in [*_known][:-_MOST]:
+        _known.pop(oldest, None)
     return found
 
 
@@ -124,11 +121,7 @@ def layout(given: tuple) -> str:
 
 def layouts(given: tuple) -> list[str]:
     """The structures of the pieces that ``taken_apart`` makes: one behind the other, they are that of all."""
-    found: list[str] = []
-    for is_large, arguments in groupby(given, lambda x: isinstance(x, tuple) and _group_of(x).is_large):
-        run = tuple(arguments)
-        found += [layout((x,)) for x in run] if is_large else [layout(run)]
-    return found
+    return list(map(layout, _split(given)))
 
 
 def _letters(x: Any) -> Iterator[str]:
@@ -157,6 +150,7 @@ def description(given: tuple) -> str:
     return ", ".join(map(_described, kinds))
 
 
+@cache
 def _described(kind: Any) -> str:
     if isinstance(kind, tuple):
         dtype, ndim, flags = kind

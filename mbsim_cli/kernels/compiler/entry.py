@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, ClassVar
 
 from mbsim_cli.kernels.compiler import watch
-from mbsim_cli.kernels.compiler.arguments import Group, description, layouts, taken_apart
+from mbsim_cli.kernels.compiler.arguments import Piece, description, layouts, taken_apart
 from mbsim_cli.kernels.compiler.image import Image, Object, load
 from mbsim_cli.kernels.compiler.installed import processor
 from mbsim_cli.kernels.compiler.store import prebuilt, prebuilt_level
@@ -47,16 +47,11 @@ class Form:
         self._unpack = struct.Struct(f"@{letters}").unpack_from
         self._room = struct.calcsize(f"@{letters}") + 8
 
-    def pack(self, pieces: list[Group | list]) -> bytes:
-        """The structure of what ``taken_apart`` made of the arguments; large groups are packed once."""
-        found = []
+    def pack(self, pieces: list[Piece]) -> bytes:
+        """The structure of what ``taken_apart`` made of the arguments; groups that are remembered are packed once."""
         for packer, piece in zip(self._packers, pieces, strict=True):
-            if isinstance(piece, list):
-                found.append(packer(*piece))
-            else:
-                piece.packed = piece.packed or packer(*piece.numbers)
-                found.append(piece.packed)
-        return b"".join(found)
+            piece.packed = piece.packed or packer(*piece.numbers)
+        return b"".join(piece.packed for piece in pieces)
 
     def __call__(self, given: bytes) -> Any:
         """What it returns for all that it is given, as ``pack`` makes it of numbers."""
