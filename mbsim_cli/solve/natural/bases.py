@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbsim_cli.model.layout import GROUND, R_C
-from mbsim_cli.solve.natural.joints import Shared, TreeJoint
-from mbsim_cli.solve.natural.plan import Base, Fields, Group, Local, Plan, Rigid, axis, given, nothing
+from mbsim_cli.solve.natural.joints import Shared, TreeJoint, is_product_constant
+from mbsim_cli.solve.natural.plan import Base, Fields, Group, Local, Plan, Rigid, axis, given
 
 SLANTED = 0.5  # sine of the angle from the axis of a body above which a point serves to turn it
 FLAT = 0.1  # sine of the angle from those before below which a vector does not serve as one of the base
@@ -43,8 +43,8 @@ class Planner:
         points = sorted((s for s in known if s.point), key=lambda s: s.name != joint.name)
         origin, at = self._origin(joint, points)
         chosen: list[_Vector] = []
-        vectors = [_Vector(s.name, _vector_of(s, body), s.on(body)) for s in known if not s.point]
-        vectors += [_Vector(s.name, _way(origin, _point_of(s, body)), _less(s.on(body), at)) for s in points]
+        vectors = [_Vector(s.name, _field_of(s, body), s.on(body)) for s in known if not s.point]
+        vectors += [_Vector(s.name, _way(origin, _field_of(s, body)), _less(s.on(body), at)) for s in points]
         for vector in vectors:
             if self._adds(chosen, vector.local):
                 chosen.append(vector)
@@ -70,7 +70,7 @@ class Planner:
         """A point that is known, or one that slides along what keeps its direction, or a new one."""
         body, (_, on_child) = joint.child, joint.points
         if points:
-            return _point_of(points[0], body), points[0].on(body)
+            return _field_of(points[0], body), points[0].on(body)
         return self._sliding(joint) or self._group(joint.name, body, on_child, True, _global_axes), on_child
 
     def _sliding(self, joint: TreeJoint) -> Callable[[Fields], np.ndarray] | None:
@@ -186,21 +186,14 @@ class Planner:
         carried = [{h for h in holders if fields.carried(h, x, point=False)} for x in made]
         for i in range(len(kept)):
             for j in range(i, len(kept)):
-                if carried[i] & carried[j] or _settled(made[i], made[j]):
+                pair = made[i], made[j]
+                follows = any(fields.is_constant(x) and is_product_constant(x, y) for x, y in (pair, pair[::-1]))
+                if carried[i] & carried[j] or follows:
                     continue
                 a, b = kept[i], kept[j]
                 scale = float(np.linalg.norm(self._sizes(a.local)) * np.linalg.norm(self._sizes(b.local)))
                 name = f"{self.names[body]}.{a.name}" + ("" if i == j else f".{b.name}")
                 self.plan.rigid.append(Rigid(name, body, a.local, b.local, scale))
-
-
-def _settled(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether the dot product of two fields does not depend on the coordinates."""
-    for one, other in ((x, y), (y, x)):
-        if nothing(one[:, :, 1:], one):
-            product = np.einsum("ta,tac->tc", one[:, :, 0], other)
-            return nothing(product[:, 1:], other)
-    return False
 
 
 def _global_axes(fields: Fields) -> np.ndarray:
@@ -230,9 +223,7 @@ def _way(start: Callable, end: Callable) -> Callable[[Fields], np.ndarray]:
     return lambda fields: end(fields) - start(fields)
 
 
-def _point_of(s: Shared, body: int) -> Callable[[Fields], np.ndarray]:
-    return lambda fields: fields.point(s.other(body), s.on(s.other(body)))
-
-
-def _vector_of(s: Shared, body: int) -> Callable[[Fields], np.ndarray]:
-    return lambda fields: fields.vector(s.other(body), s.on(s.other(body)))
+def _field_of(s: Shared, body: int) -> Callable[[Fields], np.ndarray]:
+    """The shared point or vector as the other body carries it."""
+    other = s.other(body)
+    return lambda fields: (fields.point if s.point else fields.vector)(other, s.on(other))

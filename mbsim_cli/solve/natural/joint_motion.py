@@ -56,7 +56,11 @@ class JointReader:
         """From the natural q, q', q'' (N, n) and their derivatives (N, n, p); angles by the turn that is ``near``."""
         moving = Jet(*map(self._stacked, motion, d_motion))
         bodies = _Bodies(self._fields, self._system, self._theta, moving)
-        found = [jet for joint in self._joints for jet in _coordinates(bodies, joint)]
+        found = []
+        for joint in self._joints:
+            euler = _euler_parameters(bodies, joint) if joint.spherical else []
+            rows = (joint.coordinate(place, 1.0) for place in range(len(joint.columns)))
+            found += [euler.pop(0) if row is None else _measure(bodies, row) for row in rows]
         found += [Jet(*(part[..., c] for part in moving)) for c in self._system.elastic[0]]
         nothing = moving.x[..., :0]  # where no joint has a coordinate
         parts = [np.stack(part, axis=-1) for part in zip(*found, strict=True)] or [nothing] * 3  # (N, T, n) each
@@ -122,14 +126,8 @@ class _Bodies:
         return Jet(*(part[..., :3] + along for part, along in zip(self._poses[body], vector, strict=True)))
 
 
-def _coordinates(bodies: _Bodies, joint: TreeJoint) -> list[Jet]:
-    """Coordinates of a joint, in the order of its columns."""
-    turn = _euler_parameters(bodies, joint) if joint.spherical else []
-    rows = (joint.coordinate(place, 1.0) for place in range(len(joint.columns)))
-    return [turn.pop(0) if row is None else _measure(bodies, row) for row in rows]
-
-
 def _measure(bodies: _Bodies, row: Row) -> Jet:
+    """The length or angle that a row measures."""
     u = bodies.vector(row.a, row.u_a)
     if row.kind == Measure.PROJECTION:
         ends = zip(bodies.point(row.b, row.p_b), bodies.point(row.a, row.p_a), strict=True)
@@ -161,7 +159,7 @@ def _angle(s: Jet, c: Jet) -> Jet:
 
 
 def _euler_parameters(bodies: _Bodies, joint: TreeJoint) -> list[Jet]:
-    """Unit Euler parameters of the child's axes in the parent's; of the two signs, either."""
+    """Unit Euler parameters of the child's axes in the parent's; the sign is arbitrary."""
     parent = [bodies.vector(joint.parent, joint.axis_of(True, k)) for k in range(3)]
     child = [bodies.vector(joint.child, joint.axis_of(False, k)) for k in range(3)]
     cells = [[_dot(a, b) for b in child] for a in parent]
@@ -230,7 +228,11 @@ class NaturalReactions:
 
     def _of_joints(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, SensitivityRecord]:
         """Records of the joints' coordinates, without multipliers."""
-        expected, near = self._turns(record.expected)
+        near = np.zeros((len(record.time), self._n))  # angles of joints that are followed
+        if record.expected.shape[1]:
+            for k, (c, sign) in self._system.standing_for.items():
+                near[:, c] = sign * record.expected[:, k]
+        expected = np.ascontiguousarray(record.expected[:, : self._system.problem.model.measures.kind.size])
         motion = self._joints.read(list(record[1:4]), list(d_record[:3]), near)
         rows, m, p = len(record.time), self._m, d_record.position.shape[2]
         multiplier, slope = np.zeros((rows, m), motion.z.dtype), np.zeros((rows, m, p), motion.z.dtype)
@@ -239,14 +241,6 @@ class NaturalReactions:
             record._replace(position=z, velocity=zd, acceleration=zdd, reaction=multiplier, expected=expected),
             d_record._replace(position=slopes[0], velocity=slopes[1], acceleration=slopes[2], reaction=slope),
         )
-
-    def _turns(self, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Angles between bodies as the tree reads them (N, nm or 0), and angles of joints (N, n) that are followed."""
-        near = np.zeros((len(expected), self._n))
-        if expected.shape[1]:
-            for k, (c, sign) in self._system.standing_for.items():
-                near[:, c] = sign * expected[:, k]
-        return np.ascontiguousarray(expected[:, : self._system.problem.model.measures.kind.size]), near
 
 
 # Reactions that objectives read in natural coordinates, pulled back to the motion.

@@ -279,8 +279,8 @@ def _implied(fields: Fields, row: Row) -> bool:
         return (
             fields.carried(row.a, u_b, point=False)
             or fields.carried(row.b, u_a, point=False)
-            or (fields.carried(GROUND, u_a, point=False) and _still(u_a, u_b))
-            or (fields.carried(GROUND, u_b, point=False) and _still(u_b, u_a))
+            or (fields.carried(GROUND, u_a, point=False) and is_product_constant(u_a, u_b))
+            or (fields.carried(GROUND, u_b, point=False) and is_product_constant(u_b, u_a))
         )
     if row.kind != Measure.PROJECTION:
         return False
@@ -289,11 +289,11 @@ def _implied(fields: Fields, row: Row) -> bool:
         return True
     if fields.carried(row.b, p_a, point=True) and fields.carried(row.b, u_a, point=False):
         return True
-    return fields.carried(GROUND, u_a, point=False) and _still(u_a, p_b - p_a)
+    return fields.carried(GROUND, u_a, point=False) and is_product_constant(u_a, p_b - p_a)
 
 
-def _still(constant: np.ndarray, other: np.ndarray) -> bool:
-    """Whether the dot product with a field that does not move does not depend on the coordinates."""
+def is_product_constant(constant: np.ndarray, other: np.ndarray) -> bool:
+    """Whether the dot product of a field that no coordinate moves with another one does not depend on coordinates."""
     product = np.einsum("ta,tac->tc", constant[:, :, 0], other)
     return nothing(product[:, 1:], other)
 

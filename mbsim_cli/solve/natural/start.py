@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.integrators.ali3p import State
-from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.model.codes import Sensor, Status
 from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.layout import Model
@@ -63,104 +61,82 @@ def poses_of(problem: Problem, initial: Initial, p: int) -> Poses:
         N, N1 = (x[:, :, k].reshape(count, 2, 3) for x in (tw.N, tw.N1))
         turn = N[:, 0]
         dr, dR = N[:, 1] + np.cross(turn, r), np.cross(turn[:, :, None], R, axis=1)
-        dV = N1 + _cross(N, V)
-        stacks.append([x + 1j * STEP * dx for x, dx in zip((r, R, V), (dr, dR, dV), strict=True)])
+        product = np.cross(turn[:, None], V)  # of motions: (w x v, w x v' + u x v)
+        product[:, 1] += np.cross(N[:, 1], V[:, 0])
+        stacks.append([x + 1j * STEP * dx for x, dx in zip((r, R, V), (dr, dR, N1 + product), strict=True)])
     return Poses(*(np.stack(parts) for parts in zip(*stacks, strict=True)))
 
 
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Motion cross products of rows (nb, 2, 3)."""
-    return np.stack([np.cross(a[:, 0], b[:, 0]), np.cross(a[:, 0], b[:, 1]) + np.cross(a[:, 1], b[:, 0])], axis=1)
-
-
-NOT_HELD = np.zeros(0, np.int64)
-
-
 def natural_start(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem, Initial]:
-    """The problem in natural coordinates and its start."""
+    """The problem in natural coordinates and its start; raises AnalysisError where forces have no value there."""
     system = problem.system
     tree = replace(problem, names=system.problem.names)
     initial = assemble(tree, theta, geometry_only=True)
     require_closed(tree, initial.residual)
-    p = problem.theta_rho.shape[1]
-    poses = poses_of(tree, initial, p)
-    stack = directions_of(initial.theta, initial.dtheta[:, :p])
-    numbers = system.numbers(stack)
-    like = initial.theta
-    theta_all = value_of(numbers, like)
+    p, like = problem.theta_rho.shape[1], initial.theta
+    fields = system.fields(directions_of(like, initial.dtheta[:, :p]))
+    numbers = system.numbers(fields.theta)
     dtheta = allocate.padded_directions(derivative_of(numbers, p), like.dtype.type)
-    dtype = like.dtype.type
-    state, sens = allocate.state(system.model, dtype), allocate.sensitivity(system.model, dtheta.shape[1], dtype)
-    fields = system.fields(stack)
+    expected = _expected(system, initial)
+    at = Standing(system.model, value_of(numbers, like), dtheta, expected)
+    poses = poses_of(tree, initial, p)
     for group in system.plan.groups:
-        _stand(system, group, fields, poses, state, sens, p)
+        _place(at, system, group, fields, poses, p)
     for d in system.equations.defined:
-        c = system.order[d.coordinate]
-        _take(state, sens, c, initial, system.coordinate_of(d.column))
-    _take(state, sens, system.elastic[0], initial, system.elastic[1])
-    natural = replace(problem, model=system.model)
-    return natural, _accelerated(tree, system, initial, state, sens, theta_all, dtheta)
-
-
-def _take(state: State, sens: Sensitivity, ours: Any, initial: Initial, theirs: Any) -> None:
-    """Positions and velocities of coordinates that the tree has too."""
-    for mine, found in zip((*state[:2], *sens[:2]), (*initial.state[:2], *initial.sensitivity[:2]), strict=True):
-        mine[ours] = found[theirs]
-
-
-def _stand(
-    system: NaturalSystem, group: Group, fields: Fields, poses: Poses, state: State, sens: Sensitivity, p: int
-) -> None:
-    """Coordinates of a group, from the motion of its body."""
-    columns, along = system.order[group.columns], group.along(fields)
-    motion = poses.motion(group.body, group.local(fields.theta), point=group.point)
-    references = [np.zeros_like(x) for x in motion]
-    if group.origin is not None:
-        field = group.origin(fields)
-        references[0] = field[:, :, 0]
-        for k, rates in enumerate((state.z, state.zd)):
-            d_rates = (sens.z, sens.zd)[k]
-            q = np.zeros((len(field), system.plan.size), complex)
-            q[0] = rates[system.order]
-            if len(field) > 1:
-                q[1:] = rates[system.order] + 1j * STEP * d_rates[system.order, :p].T
-            references[k] = references[k] + np.einsum("tac,tc->ta", field[:, :, 1:], q)
-    for k, (x, reference) in enumerate(zip(motion, references, strict=True)):
-        value = np.einsum("tja,ta->tj", along, x - reference)
-        (state.z, state.zd)[k][columns] = value_of(value, state.z)
-        (sens.z, sens.zd)[k][columns, :p] = derivative_of(value, p)
-
-
-def _accelerated(
-    tree: Problem, system: NaturalSystem, initial: Initial, state: State, sens: Sensitivity, theta: np.ndarray,
-    dtheta: np.ndarray,
-) -> Initial:  # fmt: skip
-    """The start with the accelerations of the forces there, and the multipliers that go with them."""
-    model = system.model
-    expected = np.zeros(model.measures.kind.size)
-    expected[: len(initial.expected)] = initial.expected
-    for k, (c, sign) in system.standing_for.items():
-        expected[k] = sign * initial.state.z[c].real
-    at = Standing(model, theta, dtheta, expected)
-    for mine, found in zip((*at.state[:2], *at.sens[:2]), (*state[:2], *sens[:2]), strict=True):
-        mine[:] = found
+        _take(at, system.order[d.coordinate], initial, system.coordinate_of(d.column))
+    _take(at, system.elastic[0], initial, system.elastic[1])
     at.evaluate()
     if not np.isfinite(at.work.eq.G).all():
         why = undefined_at(tree, initial.theta, 0.0, initial.state.z, initial.state.zd)
         raise AnalysisError(why or "the equations of motion are undefined at the start")
-    work, n, m = at.work, at.n, at.m
-    rows = split_of(work.eq.J, np.arange(n), np.arange(m)).rows
-    if rows.size < m and (model.sensors.kind == Sensor.MULTIPLIER).any():
+    rows = split_of(at.work.eq.J, np.arange(at.n), np.arange(at.m)).rows
+    if rows.size < at.m and (at.model.sensors.kind == Sensor.MULTIPLIER).any():
         raise AnalysisError(
             "sensors read multipliers, and in natural coordinates equations depend on each other: their multipliers "
             "are not determined; use ali3p-rtdyn0 or ali3p-rtdyn1, or leave out the sensors of type multiplier"
         )
     accelerate(at, rows)
-    return Initial(
-        at.state, at.sens, theta, dtheta, rows.size, all_but(m, rows), initial.dependent,
-        initial.conflict, work.eq.phi.copy(), broken_among(system, initial.broken), NOT_HELD, expected,
-        initial.equilibrium,
+    start = initial._replace(
+        state=at.state, sensitivity=at.sens, theta=at.theta, dtheta=dtheta, rank=rows.size,
+        redundant=all_but(at.m, rows), residual=at.work.eq.phi.copy(), broken=broken_among(system, initial.broken),
+        expected=expected, work=None,
     )  # fmt: skip
+    return replace(problem, model=system.model), start
+
+
+def _expected(system: NaturalSystem, initial: Initial) -> np.ndarray:
+    """Angles (nm,) between bodies at the start; those of joints are their coordinates, with their turns."""
+    expected = np.zeros(system.model.measures.kind.size)
+    expected[: len(initial.expected)] = initial.expected
+    for k, (c, sign) in system.standing_for.items():
+        expected[k] = sign * initial.state.z[c].real
+    return expected
+
+
+def _take(at: Evaluable, ours: Any, initial: Initial, theirs: Any) -> None:
+    """Positions and velocities of coordinates that the tree has too."""
+    for mine, found in zip((*at.state[:2], *at.sens[:2]), (*initial.state[:2], *initial.sensitivity[:2]), strict=True):
+        mine[ours] = found[theirs]
+
+
+def _place(at: Evaluable, system: NaturalSystem, group: Group, fields: Fields, poses: Poses, p: int) -> None:
+    """Positions and velocities of the coordinates of a group, from the motion of its body."""
+    columns, along = system.order[group.columns], group.along(fields)
+    motion = poses.motion(group.body, group.local(fields.theta), point=group.point)
+    references = [np.zeros_like(x) for x in motion]
+    rates = list(zip(at.state[:2], at.sens[:2], strict=True))
+    if group.origin is not None:
+        field = group.origin(fields)
+        references[0] = field[:, :, 0]
+        for k, (value, slope) in enumerate(rates):
+            q = np.zeros((len(field), system.plan.size), complex)
+            q[0] = value[system.order]
+            if len(field) > 1:
+                q[1:] = value[system.order] + 1j * STEP * slope[system.order, :p].T
+            references[k] = references[k] + np.einsum("tac,tc->ta", field[:, :, 1:], q)
+    for x, reference, (value, slope) in zip(motion, references, rates, strict=True):
+        found = np.einsum("tja,ta->tj", along, x - reference)
+        value[columns], slope[columns, :p] = value_of(found, value), derivative_of(found, p)
 
 
 class NaturalSimulation(Simulation):
