@@ -61,7 +61,12 @@ class Balance:
                 break
             first += row
             lost[first] = True
-            self.lost[float(record.time[first].real)] = self._reason(status)
+            reason = NOT_DETERMINED
+            if status == Status.NO_CONVERGENCE:
+                worst = int(self._left.argmax())
+                gap = f"'{self._names.constraints[worst]}' is open by {self._left[worst]:.1%}"
+                reason = f"are not found: {gap}; try a larger penalty or weighting"
+            self.lost[float(record.time[first].real)] = reason
             first += 1
         return _with(record, found), _with(d_record, d_found), lost
 
@@ -77,13 +82,6 @@ class Balance:
             self._model, self._theta, self._control, self._directions, self._state, self._work, self._extra, record,
             d_record, found, d_found, self._left,
         )  # fmt: skip
-
-    def _reason(self, status: int) -> str:
-        if status == Status.NO_CONVERGENCE:
-            worst = int(self._left.argmax())
-            gap = f"'{self._names.constraints[worst]}' is open by {self._left[worst]:.1%}"
-            return f"are not found: {gap}; try a larger penalty or weighting"
-        return NOT_DETERMINED
 
 
 def require_balance(status: tuple[int, int], record: Record) -> None:
@@ -124,17 +122,15 @@ class DrivingPower:
     def write(self, record: Record) -> None:
         """Write the energies of a record; at time points whose equations do not determine forces, they stay."""
         while record.time.size:
-            record = other_rows(record, self._determined(record) + 1)
-
-    def _determined(self, record: Record) -> int:
-        """Write the energies of the first rows, up to one that does not determine forces; return how many they are."""
-        none = allocate.sensitivity_record(self._model, record.time.size, 0, self._theta.dtype.type)
-        balanced, (found, row) = self._balance.until_undetermined(record, none)
-        rows = record.time.size if Status(found) == Status.OK else row
-        shown = record._replace(reaction=balanced.reaction, sensors=np.empty_like(record.sensors))
-        first, nothing = first_rows(shown, rows), first_rows(none, rows)
-        observe(self._model, self._theta, self._at_center, self._directions, self._kin, self._twists, first, nothing)
-        return rows
+            none = allocate.sensitivity_record(self._model, record.time.size, 0, self._theta.dtype.type)
+            balanced, (found, row) = self._balance.until_undetermined(record, none)
+            rows = record.time.size if found == Status.OK else row
+            shown = record._replace(reaction=balanced.reaction, sensors=np.empty_like(record.sensors))
+            observe(
+                self._model, self._theta, self._at_center, self._directions, self._kin, self._twists,
+                first_rows(shown, rows), first_rows(none, rows),
+            )  # fmt: skip
+            record = other_rows(record, rows + 1)
 
 
 # Forces that redundant constraints leave undetermined: those that free multipliers change while the motion stays.
@@ -148,26 +144,17 @@ def null_vectors(J: np.ndarray) -> np.ndarray:
 
     Time points with fewer are padded with zeros.
     """
-    found = [_of_instant(rows) for rows in J]
+    found = []
+    for rows in J:
+        felt = np.linalg.norm(rows, axis=1) > NOTHING  # others are free, each with a vector of its own
+        among = free_multipliers(rows[felt]).T if felt.any() else np.zeros((0, 0))
+        vectors = np.zeros((len(among), len(rows)))
+        vectors[:, felt] = among
+        found.append(np.concatenate([vectors, np.eye(len(rows))[~felt]]))
     padded = np.zeros((len(J), max(map(len, found), default=0), J.shape[1]))
     for into, vectors in zip(padded, found, strict=True):
         into[: len(vectors)] = vectors
     return padded
-
-
-def _of_instant(J: np.ndarray) -> np.ndarray:
-    """Null vectors (k, m) of J (m, n); rows that are zero but for round-off are free, each with a vector of its own."""
-    felt = np.linalg.norm(J, axis=1) > NOTHING
-    among = free_multipliers(J[felt]).T if felt.any() else np.zeros((0, 0))
-    vectors = np.zeros((len(among), len(J)))
-    vectors[:, felt] = among
-    return np.concatenate([vectors, np.eye(len(J))[~felt]])
-
-
-def changed(vectors: np.ndarray, response: np.ndarray) -> np.ndarray:
-    """Which of w numbers the null vectors (N, k, m) change, by the response (N, k, w) to each: (N, w)."""
-    size = np.abs(vectors).max(axis=2, initial=0.0)[:, :, None]
-    return ((size > 0.0) & (np.abs(response) > CHANGE * size)).any(axis=1)
 
 
 INSTANTS = 64  # time points whose Jacobians are kept at the same time
@@ -197,7 +184,11 @@ class ReactionReader:
         self.work = allocate.work(self.model, theta)
         self.twists = allocate.twists_of(self.model, p, dtype)
         self.dQ = zeros((n, p), dtype)
-        self.undetermined = Undetermined(self)
+        constraints, measures = self.model.constraints.measure, self.model.measures
+        # whether constraints may be redundant: the norms of Euler parameters never are
+        self._possible = bool((measures.kind[constraints] != Measure.EULER_NORM).any())
+        self._real = np.ascontiguousarray(theta.real)
+        self._work_of_responses = allocate.work(self.model, self._real) if self._possible else None
 
     @property
     def lost(self) -> Mapping[float, str]:
@@ -218,10 +209,29 @@ class ReactionReader:
             self.model, self.theta, self.reactions, self.at_center, self.directions, self.work, self.twists, self.dQ,
             record, d_record, multiplier, d_multiplier, out, d_out,
         )  # fmt: skip
-        unknown = self.undetermined.at(record.time, record.position.real) | lost[:, None]
+        unknown = self._undetermined(record.time, record.position.real) | lost[:, None]
         nothing = np.array(complex(np.nan, np.nan)).astype(dtype) if np.iscomplexobj(out) else np.nan
         out[unknown], d_out[unknown] = nothing, nothing
         return out, d_out, unknown
+
+    def _undetermined(self, time: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Mask (N, width) of components that redundant constraints leave undetermined at times and positions (N, n).
+
+        Once a block has no redundant constraints, later blocks are not examined.
+        """
+        mask = np.zeros((len(time), self.reacting.width), bool)
+        for first in range(0, len(time), INSTANTS) if self._possible else ():
+            part = slice(first, first + INSTANTS)
+            assert self._work_of_responses
+            at = self.at_center, self._work_of_responses, time[part], np.ascontiguousarray(position[part])
+            vectors = np.ascontiguousarray(null_vectors(jacobians(self.model, self._real, *at)))
+            self._possible = vectors.shape[1] > 0
+            if self._possible:
+                response = np.empty((*vectors.shape[:2], self.reacting.width))
+                reactions_to(self.model, self._real, self.reactions, *at, vectors, response)
+                size = np.abs(vectors).max(axis=2)[:, :, None]
+                mask[part] = ((size > 0.0) & (np.abs(response) > CHANGE * size)).any(axis=1)
+        return mask
 
 
 def jacobians(
@@ -237,35 +247,3 @@ def with_identities(multiplier: np.ndarray, count: int) -> np.ndarray:
     """Multipliers (N, m, ...) followed by zeros for ``count`` identities."""
     missing = np.zeros((len(multiplier), count, *multiplier.shape[2:]), multiplier.dtype)
     return np.ascontiguousarray(np.concatenate([multiplier, missing], axis=1))
-
-
-class Undetermined:
-    """Finds, time point by time point, the components that redundant constraints leave undetermined."""
-
-    def __init__(self, reader: ReactionReader) -> None:
-        self.model, self.reactions, self.at_center = reader.model, reader.reactions, reader.at_center
-        self.width, self.theta = reader.reacting.width, np.ascontiguousarray(reader.theta.real)
-        constraints, measures = self.model.constraints.measure, self.model.measures
-        # the norms of Euler parameters are never redundant
-        self._possible = bool((measures.kind[constraints] != Measure.EULER_NORM).any())
-        self._work = allocate.work(self.model, self.theta) if self._possible else None
-
-    def at(self, time: np.ndarray, position: np.ndarray) -> np.ndarray:
-        """Mask (N, width); once a block has no redundant constraints, later blocks are not examined."""
-        mask = np.zeros((len(time), self.width), bool)
-        for first in range(0, len(time) if self._possible else 0, INSTANTS):
-            part = slice(first, first + INSTANTS)
-            mask[part] = self._part(time[part], np.ascontiguousarray(position[part]))
-        return mask
-
-    def _part(self, time: np.ndarray, position: np.ndarray) -> np.ndarray:
-        assert self._work
-        J = jacobians(self.model, self.theta, self.at_center, self._work, time, position)
-        vectors = np.ascontiguousarray(null_vectors(J))
-        self._possible = vectors.shape[1] > 0
-        response = np.empty((len(time), vectors.shape[1], self.width))
-        if self._possible:
-            reactions_to(
-                self.model, self.theta, self.reactions, self.at_center, self._work, time, position, vectors, response
-            )
-        return changed(vectors, response)

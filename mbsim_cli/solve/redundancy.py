@@ -7,7 +7,6 @@ import numpy as np
 from mbsim_cli.errors import some_of
 from mbsim_cli.kernels.algebra.linear_solve import REFINEMENTS, REGULARISATION
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Evaluable
@@ -142,31 +141,6 @@ SHOWN = 6
 RAN_AWAY = 1e6  # residual, in its unit, of a diverged iteration, which shows nothing about nearby positions
 
 
-def contradiction(at: Evaluable, names: Names, units: np.ndarray, least: float, time: float) -> str | None:
-    """A sentence on equations that no position near an evaluated one meets together, or None.
-
-    ``units`` (m,) are those of the equations, in which a gap counts from ``least`` on.
-    """
-    J, phi = at.work.eq.J.real, at.work.eq.phi.real
-    if not (np.isfinite(J).all() and (np.abs(phi) < RAN_AWAY * units).all()):
-        return None
-    lengths = row_lengths(J)
-    free = free_multipliers(J) * lengths[:, None]
-    scaled = phi / lengths
-    along = free @ (free.T @ scaled)
-    left = np.abs(along * lengths)
-    gaps = left / units
-    if not gaps.max(initial=0.0) > least or np.linalg.norm(along) < MOSTLY * np.linalg.norm(scaled):
-        return None
-    worst = int(np.argmax(gaps))
-    rows = [r for r in np.argsort(-gaps, kind="stable") if gaps[r] > INVOLVED * gaps[worst]]
-    shown = some_of([f"'{names.constraints[r]}'" for r in [*sorted(rows[:SHOWN]), *rows[SHOWN:]]], SHOWN)
-    return (
-        f"constraints contradict each other at t = {time:.6g} s: no position near by meets {shown} together, and "
-        f"'{names.constraints[worst]}' stays open by {left[worst]:.2g}; leave out one of them, or let laws agree"
-    )
-
-
 DIRECT = 1e-7  # of what a direction moves the equations by
 ROUND_OFF = 1e-10  # of a change of the model's numbers by one
 VIOLATED = 1e-3  # of the unit of a constraint: more than a long step leaves
@@ -246,7 +220,8 @@ class Consistency:
         J = np.empty((rows, at.m, at.n), at.dtype)
         left, still = (np.empty((rows, at.m, at.p), at.dtype) for _ in range(2))
         for row in range(rows):
-            self._vary(record, d_record, row, 0.0)
+            at.sens.z[:] = d_record.position[row]
+            self._stand(record, row)
             J[row], left[row], still[row] = at.work.eq.J, at.out.dphi[0], at.out.dphi[1]
         accuracy = np.maximum(self._accuracy, d_record.error)[:, None]
         broken = _broken(J.real, left.real, d_record.position.real, _change(at), accuracy)
@@ -255,16 +230,12 @@ class Consistency:
             w = preimage(J, multipliers[..., None])[..., 0]
             turned = -still  # J' w: laws of time, which Phi' holds too, do not know w
             for row in range(rows):
-                self._vary(record, d_record, row, w[row])
+                at.sens.z[:] = d_record.position[row]
+                self._stand(record, row, w[row])
                 turned[row] += at.out.dphi[1]
             derivatives += turned - kept_in_range(J, turned)
         d_record.sensors[:, self._rows] = d_record.reaction[:, self._equations]
         return broken
-
-    def _vary(self, record: Record, d_record: SensitivityRecord, row: int, velocity: np.ndarray | float) -> None:
-        """Evaluate a time point with such velocities, along its derivatives."""
-        self._at.sens.z[:] = d_record.position[row]
-        self._stand(record, row, velocity)
 
     def breaking(self, record: Record) -> np.ndarray:
         """The equations (N, p) that the directions break at all time points, whatever the coordinates do."""
@@ -289,16 +260,34 @@ class Consistency:
     def contradiction_at(
         self, position: np.ndarray, near: np.ndarray | None, time: float, least: float = STUCK
     ) -> str | None:
-        """A sentence on gaps of ``least`` at a position (n,), with angles ``near`` some where there are any.
+        """A sentence on equations that no position near one (n,) meets together, or None.
 
-        The default is for positions from which the motion cannot go on.
+        Gaps count from ``least`` units of the equations on; the default is for positions from which the motion cannot
+        go on. Angles are read ``near`` some where there are any.
         """
-        at = self._at
+        at, units, names = self._at, self._units, self._names.constraints
         at.state.z[:], at.state.zd[:] = position, 0.0
         if near is not None:
             at.work.kin.expected[:] = near
         at.evaluate(time)
-        return contradiction(at, self._names, self._units, least, time)
+        J, phi = at.work.eq.J.real, at.work.eq.phi.real
+        if not (np.isfinite(J).all() and (np.abs(phi) < RAN_AWAY * units).all()):
+            return None
+        lengths = row_lengths(J)
+        free = free_multipliers(J) * lengths[:, None]
+        scaled = phi / lengths
+        along = free @ (free.T @ scaled)
+        left = np.abs(along * lengths)
+        gaps = left / units
+        if not gaps.max(initial=0.0) > least or np.linalg.norm(along) < MOSTLY * np.linalg.norm(scaled):
+            return None
+        worst = int(np.argmax(gaps))
+        rows = [r for r in np.argsort(-gaps, kind="stable") if gaps[r] > INVOLVED * gaps[worst]]
+        shown = some_of([f"'{names[r]}'" for r in [*sorted(rows[:SHOWN]), *rows[SHOWN:]]], SHOWN)
+        return (
+            f"constraints contradict each other at t = {time:.6g} s: no position near by meets {shown} together, and "
+            f"'{names[worst]}' stays open by {left[worst]:.2g}; leave out one of them, or let laws agree"
+        )
 
     def _stand(self, record: Record, row: int, velocity: np.ndarray | float = 0.0) -> None:
         """Evaluate a time point with such velocities."""

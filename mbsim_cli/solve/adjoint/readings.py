@@ -234,7 +234,10 @@ class MultiplierPuller:
         hat[:, self._columns] = 0.0
         if not self._turning:
             return MotionAdjoints._make([*(zeros((rows, n, p), hat.dtype) for _ in range(3)), of_equations])
-        kept, carried = self._split(record, of_equations)
+        J = jacobians(self._model, self._numbers, self._at_center, self._work, record.time, record.position)
+        J = without_columns(J, self._held)
+        carried = np.ascontiguousarray(preimage(J, record.reaction[..., None])[..., 0])  # w (N, n)
+        kept = kept_in_range(J, of_equations)  # P c
         away = np.ascontiguousarray(of_equations - kept)
         # Phi' of a velocity w is J w and what laws of time add, which is there without it too
         moved, still = (
@@ -243,13 +246,6 @@ class MultiplierPuller:
         )
         at_rest = (zeros((rows, n, p), hat.dtype) for _ in range(2))
         return MotionAdjoints._make([moved.z + still.z, *at_rest, kept])
-
-    def _split(self, record: Record, hat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The parts P c of adjoints hat (N, m, p), and the w (N, n) that J takes to the multipliers."""
-        J = jacobians(self._model, self._numbers, self._at_center, self._work, record.time, record.position)
-        resisting = without_columns(J, self._held)
-        carried = preimage(resisting, record.reaction[..., None])[..., 0]
-        return kept_in_range(resisting, hat), np.ascontiguousarray(carried)
 
 
 # Reactions that objectives read, pulled back to the motion and to numbers.
@@ -307,12 +303,12 @@ class Readings:
             self._reactions = NaturalReactionPuller(problem, initial, p)
         elif reacting:
             self._reactions = ReactionPuller(problem, theta, p)
-        multipliers, turning = allocate.multiplier_sensors(model)[0].size > 0, initial.redundant.size > 0
+        turning = initial.redundant.size > 0
         self._balance = self._multipliers = None
         self._forces = allocate.multiplier_sensors(model)[0]
         if is_balanced(problem, reacting):
             self._balance = BalancePuller(problem, theta, p, redundant=turning)
-        if multipliers and (turning or self._balance):
+        if self._forces.size and (turning or self._balance):
             self._multipliers = MultiplierPuller(problem, theta, p, initial.held, turning=turning)
         reading = np.flatnonzero(np.isin(model.sensors.kind, (Sensor.FORCE, Sensor.FORCE_ON_BODY)))
         rows = [np.arange(model.sensors.first[s], model.sensors.first[s + 1]) for s in reading]

@@ -60,6 +60,13 @@ def pull_back_equilibrium(
     return Pulled(gradient[:, :count], 0.0, readings.undefined[:count])
 
 
+def _pulled_from(dtheta: np.ndarray, of_theta: np.ndarray, undefined: np.ndarray, count: int) -> Pulled:
+    """The derivatives of ``count`` numbers from adjoints of theta, of_theta (len(theta), p), along dtheta."""
+    gradient = pulled(dtheta, of_theta)
+    gradient[:, undefined] = np.nan
+    return Pulled(gradient[:, :count], 0.0, undefined[:count])
+
+
 class MotionSweep:
     """Adjoints of p columns, pulled back sample by sample; ``found`` are those of theta alone."""
 
@@ -131,7 +138,7 @@ class TorqueTape:
         self._times: list[np.ndarray] = []
 
     def blocks(self, problem: Problem) -> Iterator[InverseBlock]:
-        """The time points of the motion, without derivatives; those of loops tell which directions open them."""
+        """The time points of the motion, without derivatives; those of loops report which directions open them."""
         for block in inverse(_of_values(problem) if problem.drives is None else problem):
             self._times.append(block.time.copy())
             yield block
@@ -143,6 +150,7 @@ class TorqueTape:
 
 
 def _of_values(problem: Problem) -> Problem:
+    """The problem without directions of differentiation."""
     return replace(problem, theta_rho=problem.theta_rho[:, :0])
 
 
@@ -172,9 +180,7 @@ def pull_back_inverse(
     of_theta = puller.theta + of_motion
     if reactions:
         of_theta += reactions.theta
-    gradient = pulled(problem.theta_rho, of_theta)
-    gradient[:, undefined] = np.nan
-    return Pulled(gradient[:, :count], 0.0, undefined[:count])
+    return _pulled_from(problem.theta_rho, of_theta, undefined, count)
 
 
 def torque_adjoints(problem: Problem, hat: np.ndarray) -> np.ndarray:
@@ -222,9 +228,7 @@ def pull_back_loops(
     theta = motion.instants.theta
     if reactions:
         theta = theta + reactions.theta
-    gradient = pulled(tape.initial.dtheta[:, : problem.theta_rho.shape[1]], theta)
-    gradient[:, undefined] = np.nan
-    return Pulled(gradient[:, :count], 0.0, undefined[:count])
+    return _pulled_from(tape.initial.dtheta[:, : problem.theta_rho.shape[1]], theta, undefined, count)
 
 
 class DrivePuller(MotionPuller):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,29 +64,30 @@ class Trajectory:
         return motion
 
     def _from_table(self, time: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Columns (B, k) of the table and their rates, without the factors on them."""
-        sign = self._given.sign[self._given.table_column]
-        return tuple(sign * values for values in self._continued(time))
+        """Columns (B, k) of the table and their rates, without the factors on them.
 
-    def _continued(self, time: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The table and its rates (B, k); beyond its ends constant or straight, by ``extrapolate``."""
+        Beyond the ends of the table they are constant or straight, by ``extrapolate``.
+        """
         knots, extrapolate = self._given.table_time, self._given.extrapolate
-        if extrapolate == "none":
-            return hermite(knots, self._table, time)
-        within = np.clip(time, knots[0], knots[-1])
-        beyond = (time - within)[:, None]
+        within = time if extrapolate == "none" else np.clip(time, knots[0], knots[-1])
         value, rate, second = hermite(knots, self._table, within)
-        if extrapolate == "hold":
-            return value, np.where(beyond, 0.0, rate), np.where(beyond, 0.0, second)
-        return value + beyond * rate, rate, np.where(beyond, 0.0, second)
+        if extrapolate != "none":
+            beyond = (time - within)[:, None]
+            second = np.where(beyond, 0.0, second)
+            if extrapolate == "hold":
+                rate = np.where(beyond, 0.0, rate)
+            else:
+                value = value + beyond * rate
+        sign = self._given.sign[self._given.table_column]
+        return sign * value, sign * rate, sign * second
 
     def variation(self, time: np.ndarray) -> MotionVariation:
         """Derivatives (B, n, k) by the k parameters that ``varies`` lists."""
         shape = (len(time), len(self._given.law), len(self.varies))
         varied = MotionVariation(*(np.zeros(shape, self._theta.dtype) for _ in range(3)))
         dtheta = np.ascontiguousarray(self._dtheta[:, self.varies])
-        prescribe_arguments = (self._given.law, self._given.sign, np.ascontiguousarray(time, dtype=float))
-        vary_prescribed(self._laws, self._theta, dtheta, *prescribe_arguments, *varied)
+        time = np.ascontiguousarray(time, dtype=float)
+        vary_prescribed(self._laws, self._theta, dtheta, self._given.law, self._given.sign, time, *varied)
         columns, factors = self._given.table_column, dtheta[self._given.table_scale]
         if factors.any():
             for stored, values in zip(varied, self._from_table(time), strict=True):
@@ -167,21 +168,26 @@ class InverseAnalysis:
         # a motion that parameters change passes that on through the matrices
         self.through = self.p > 0 and self.trajectory.varies.size > 0
         self.torques = InverseDynamics(problem, matrices=self.wanted or self.through)
-        self._sensing = _Sensing(problem, self.trajectory)
+        self._dtype = problem.theta.dtype.type
 
     def at(self, time: np.ndarray, room: Torques | None = None) -> InverseBlock:
         """The block of the given time points (B,), in ``room`` if given; raise AnalysisError where it is not finite."""
         motion = self.trajectory.at(time)
         found = self.torques.block(motion, room)
         if not (found.finite.all() or np.isfinite(found.torque).all()):
-            _fail(self.problem, motion, found)
+            row, column = np.argwhere(~np.isfinite(found.torque))[0]
+            raise AnalysisError(
+                f"the torque of {self.problem.names.coordinates[column]} at t = {motion.time[row]:g} s is not a finite "
+                "number; the motion or a load overflows there",
+                (float(motion.time[row]), motion.position[row], motion.velocity[row]),
+            )
         varied = self.trajectory.variation(time) if self.through else None
         by_parameter = found.by_parameter
         if varied is not None:
             for matrix, change in zip(found[1:4], varied, strict=True):
                 by_parameter[:, :, self.trajectory.varies] += matrix @ change
             found.finite[...] = False
-        _, *sensed = self._sensing.block(motion, varied, found.torque, by_parameter)
+        _, *sensed = self._sensors(motion, varied, found.torque, by_parameter)
         kept = found[:4] if self.wanted else (found.torque, *(m[:, :0, :0] for m in found[1:4]))
         return InverseBlock._make((*motion, *kept, by_parameter, *sensed, found.finite, None))
 
@@ -189,9 +195,65 @@ class InverseAnalysis:
         """Rows of time points (B,) with all sensors, torques last; and a mask (B, width) of undetermined sensors."""
         motion = self.trajectory.at(time)
         torque = self.torques.block(motion).torque
-        record, sensors, _, undetermined = self._sensing.block(motion, None, torque, np.zeros((*torque.shape, 0)))
-        record = record or self._sensing.records(motion, None)[0]
+        record, sensors, _, undetermined = self._sensors(motion, None, torque, np.zeros((*torque.shape, 0)))
+        record = record or self._records(motion, None)[0]
         return record._replace(sensors=sensors), undetermined
+
+    def _sensors(
+        self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray
+    ) -> tuple[Record | None, np.ndarray, np.ndarray, np.ndarray]:
+        """The record that sensors need, or None; their values (B, width) and derivatives (B, width, p), torques last.
+
+        Also a mask (B, width) of undetermined ones.
+        """
+        assert self.problem.prescribed is not None
+        column, sign = self.problem.prescribed.torque_columns
+        of_torque, d_of_torque = torque, by_parameter
+        if not (np.array_equal(column, np.arange(torque.shape[1])) and (sign == 1.0).all()):
+            of_torque, d_of_torque = sign * torque[:, column], sign[:, None] * by_parameter[:, column]
+        determined = np.zeros(of_torque.shape, bool)
+        if not self.model.sensors.kind.size and self.problem.reacting is None:  # nothing to compile for
+            return None, of_torque, d_of_torque, determined
+        record, d_record = self._records(motion, varied)
+        at_center, directions, work, twists = self._room
+        if work.turns.measure.size:
+            follow_rows(self.model, self.problem.theta, work.kin, work.turns, record)
+        observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
+        sensors, d_sensors, undetermined = with_reactions(record, d_record, self._reactions)
+        return (
+            record,
+            np.concatenate([sensors, of_torque], axis=1),
+            np.concatenate([d_sensors[:, :, : self.p], d_of_torque], axis=1),
+            np.concatenate([undetermined, determined], axis=1),
+        )
+
+    def _records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:
+        """Rows of the motion and of its derivatives."""
+        rows = len(motion.time)
+        record = allocate.record(self.model, rows, self._dtype)
+        for stored, given in zip(record[:4], motion, strict=True):
+            stored[...] = given
+        d_record = allocate.sensitivity_record(self.model, rows, padded(self.p), self._dtype)
+        if varied is not None:
+            for stored, change in zip(d_record[:3], varied, strict=True):
+                stored[:, :, self.trajectory.varies] = change
+        return record, d_record
+
+    @cached_property
+    def _reactions(self) -> Reader | None:
+        dtheta = allocate.padded_directions(self.problem.theta_rho, self._dtype)
+        return reader_of(self.problem, self.problem.theta, dtheta)
+
+    @cached_property
+    def _room(self) -> tuple[bool, Directions, Work, Twists]:
+        """Arguments of the kernel that reads sensors."""
+        dtheta = allocate.padded_directions(self.problem.theta_rho, self._dtype)
+        return (
+            allocate.control(self.problem.options, redundant=False).at_center,
+            allocate.directions(self.model, dtheta, self._dtype),
+            allocate.work(self.model, self.problem.theta),
+            allocate.twists_of(self.model, padded(self.p), self._dtype),
+        )
 
 
 def with_natural_values(problem: Problem) -> Problem:
@@ -258,77 +320,3 @@ def _block_steps(problem: Problem, analysis: InverseAnalysis) -> int:
     numbers = n * ((3 * n if analysis.torques.matrices else 4) + analysis.p)
     steps = max(1, min(4096, BLOCK_NUMBERS // max(numbers, 1)))
     return steps // LANES * LANES or steps
-
-
-class _Sensing:
-    """Sensors of a motion, those of torques behind the others."""
-
-    def __init__(self, problem: Problem, trajectory: Trajectory):
-        self.problem, self.model, self.trajectory = problem, problem.model, trajectory
-        self.p, self.dtype = problem.theta_rho.shape[1], problem.theta.dtype.type
-        assert problem.prescribed is not None
-        self.column, self.sign = problem.prescribed.torque_columns
-        everything = np.arange(allocate.sizes(problem.model)[1])
-        self.whole = np.array_equal(self.column, everything) and bool((self.sign == 1.0).all())
-
-    def block(
-        self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray
-    ) -> tuple[Record | None, np.ndarray, np.ndarray, np.ndarray]:
-        """The record that sensors need, or None; values (B, width), derivatives (B, width, p), undetermined ones."""
-        of_torque, d_of_torque = torque, by_parameter
-        if not self.whole:
-            of_torque = self.sign * torque[:, self.column]
-            d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
-        determined = np.zeros(of_torque.shape, bool)
-        if not self.model.sensors.kind.size and self.problem.reacting is None:  # nothing to compile for
-            return None, of_torque, d_of_torque, determined
-        record, d_record = self.records(motion, varied)
-        at_center, directions, work, twists = self._room
-        if work.turns.measure.size:
-            follow_rows(self.model, self.problem.theta, work.kin, work.turns, record)
-        observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
-        sensors, d_sensors, undetermined = with_reactions(record, d_record, self._reactions)
-        return (
-            record,
-            np.concatenate([sensors, of_torque], axis=1),
-            np.concatenate([d_sensors[:, :, : self.p], d_of_torque], axis=1),
-            np.concatenate([undetermined, determined], axis=1),
-        )
-
-    def records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:
-        """Rows of the motion and of its derivatives."""
-        rows = len(motion.time)
-        record = allocate.record(self.model, rows, self.dtype)
-        for stored, given in zip(record[:4], motion, strict=True):
-            stored[...] = given
-        d_record = allocate.sensitivity_record(self.model, rows, padded(self.p), self.dtype)
-        if varied is not None:
-            for stored, change in zip(d_record[:3], varied, strict=True):
-                stored[:, :, self.trajectory.varies] = change
-        return record, d_record
-
-    @cached_property
-    def _reactions(self) -> Reader | None:
-        dtheta = allocate.padded_directions(self.problem.theta_rho, self.dtype)
-        return reader_of(self.problem, self.problem.theta, dtheta)
-
-    @cached_property
-    def _room(self) -> tuple[bool, Directions, Work, Twists]:
-        """Arguments of the kernel that reads sensors."""
-        work = allocate.work(self.model, self.problem.theta)
-        return (
-            allocate.control(self.problem.options, redundant=False).at_center,
-            allocate.directions(self.model, allocate.padded_directions(self.problem.theta_rho, self.dtype), self.dtype),
-            work,
-            allocate.twists_of(self.model, padded(self.p), self.dtype),
-        )
-
-
-def _fail(problem: Problem, motion: Motion, found: Torques) -> NoReturn:
-    row, column = np.argwhere(~np.isfinite(found.torque))[0]
-    name = problem.names.coordinates[column]
-    raise AnalysisError(
-        f"the torque of {name} at t = {motion.time[row]:g} s is not a finite number; "
-        "the motion or a load overflows there",
-        (float(motion.time[row]), motion.position[row], motion.velocity[row]),
-    )

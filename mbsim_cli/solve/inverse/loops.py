@@ -176,7 +176,7 @@ class FollowingDrives(Following):
         super().__init__(problem, start, tape)
         self.found: list[Driven] = []
 
-    def _begun(self) -> DriveSampler:
+    def _sampling(self) -> DriveSampler:
         matrices = self.problem.options.sensitivity == "ddm"
         return DriveSampler(self.problem, self._start, self.directions.dtheta, matrices=matrices)
 
@@ -199,6 +199,7 @@ def inverse_of_loops(problem: Problem) -> Iterator[InverseBlock]:
 
 
 def _inverse_block(problem: Problem, block: Block, found: list[Driven]) -> InverseBlock:
+    """A block of samples with the forces of the drives, ``found``, behind the other sensors."""
     rows, p = len(block.time), problem.theta_rho.shape[1]
     found, n, drives = found[:rows], block.position.shape[1], given_columns(problem)
     torque = np.array([each.torque for each in found]).reshape(rows, n)

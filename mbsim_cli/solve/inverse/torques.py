@@ -64,8 +64,8 @@ class Lanes:
         self._sign = np.ones(self._law.size)
         self._dtheta = np.ascontiguousarray(dtheta)
         by_law = np.zeros((dtheta.shape[1], len(self._law)), bool)
-        for load, law in enumerate(self._law):
-            by_law[:, load] = self._varies(law)
+        for load in np.flatnonzero(self._law != NONE):  # whether the law's coefficients vary with each parameter
+            by_law[:, load] = (self._dtheta[law_entries(model.laws, [self._law[load]])] != 0.0).any(axis=0)
         self._law_varies = bool(by_law.any())
         self._change, self._vector = vary_links(model, theta, dtheta, chain, self._system, by_law)
         self._works = [lane_work(self._system.links.parent.size) for _ in range(threads)]
@@ -105,11 +105,6 @@ class Lanes:
         elif parts:
             with ThreadPoolExecutor(len(parts)) as pool:
                 list(pool.map(one, parts, self._works))
-
-    def _varies(self, law: int) -> np.ndarray:
-        """Whether the coefficients of a law vary with each parameter."""
-        entries = law_entries(self._model.laws, [law] if law != NONE else [])
-        return np.any(self._dtheta[entries] != 0.0, axis=0)
 
     def _changes(self, time: np.ndarray) -> np.ndarray:
         """Derivatives (B, nl, p, 3) of the loads' vectors, in their own axes."""
@@ -198,7 +193,17 @@ class InverseDynamics:
     def block(self, motion: Motion, room: Torques | None = None) -> Torques:
         """Torques and derivatives at the time points of a motion; in the first rows of ``room``, or in fresh arrays."""
         found = self.room(len(motion.time)) if room is None else cut(room, slice(0, len(motion.time)))
-        self._fill(motion, found)
+        if self._lanes and self._dense:
+            self._lanes.derivatives(motion, found)
+            return found
+        found.finite[...] = False
+        if self._lanes:
+            self._lanes.torques(motion, found.torque)
+            return found
+        matrices = self._general.torques(motion, found.torque)
+        found.by_parameter[...] = matrices[:, :, matrices.shape[2] - self.p :]
+        for k, stored in enumerate(found[1:4] if self.matrices else ()):
+            stored[...] = matrices[:, :, k * self.n : (k + 1) * self.n]
         return found
 
     def stream(self, motion: Motion, *, instants: int | None = None) -> Iterator[tuple[slice, Torques]]:
@@ -224,33 +229,13 @@ class InverseDynamics:
             size = self._instants()
             for start in range(0, rows, size):
                 part = slice(start, min(start + size, rows))
-                self._pull(cut(motion, part), adjoint[part], weight[part], cut(found[:4], part), found.by_parameter)
+                block = self.block(cut(motion, part))
+                found.torque[part] = block.torque
+                of_torque = adjoint[part] + weight[part] * block.torque
+                found.by_parameter[...] += np.einsum("ti,tip->p", of_torque, block.by_parameter)
+                for stored, matrix in zip(found[1:4], block[1:4], strict=True) if self._lanes is None else ():
+                    stored[part] = np.einsum("ti,tim->tm", of_torque, matrix)
         return found
-
-    def _pull(
-        self, motion: Motion, adjoint: np.ndarray, weight: np.ndarray, found: tuple[np.ndarray, ...],
-        by_parameter: np.ndarray,
-    ) -> None:  # fmt: skip
-        """Contract the derivatives of a block with the objective's adjoint."""
-        block = self.block(motion)
-        found[0][...] = block.torque
-        pulled = adjoint + weight * block.torque
-        by_parameter += np.einsum("ti,tip->p", pulled, block.by_parameter)
-        for stored, matrix in zip(found[1:4], block[1:4], strict=True) if self._lanes is None else ():
-            stored[...] = np.einsum("ti,tim->tm", pulled, matrix)
-
-    def _fill(self, motion: Motion, found: Torques) -> None:
-        if self._lanes and self._dense:
-            self._lanes.derivatives(motion, found)
-            return
-        found.finite[...] = False
-        if self._lanes:
-            self._lanes.torques(motion, found.torque)
-        else:
-            matrices = self._general.torques(motion, found.torque)
-            found.by_parameter[...] = matrices[:, :, matrices.shape[2] - self.p :]
-            for k, stored in enumerate(found[1:4] if self.matrices else ()):
-                stored[...] = matrices[:, :, k * self.n : (k + 1) * self.n]
 
     def _instants(self) -> int:
         numbers = self.n * (3 * self.n * self._dense + self.p + 4)
