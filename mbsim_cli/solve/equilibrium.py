@@ -18,7 +18,7 @@ from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import going_on
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed
-from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE, kept_in_range, rank_and_pivots, split_of, without_columns
+from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE, kept_in_range, rank_and_pivots, without_columns
 from mbsim_cli.solve.tape import Tape
 
 # Modes of a mechanism at rest: stiffness and mass in the directions that constraints leave free.
@@ -217,6 +217,7 @@ class Statics:
 
 
 def _weight(start: Instant) -> float:
+    """Weight of all bodies, N."""
     tree, theta = start.model.tree, start.theta.real
     mass = theta[tree.theta + MASS].sum()
     if isinstance(tree, FlexibleTree):
@@ -476,6 +477,6 @@ def start_at_equilibrium(
     require_closed(problem, position.residual)
     start = position.start
     found = find_equilibrium(problem, start, vary=vary)
-    rows = split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m))._replace(rows=found.rows)
-    initial = initial_of(position.at_equilibrium(problem, found), rows, found.held)
+    rank = rank_and_pivots(start.work.eq.J.real)[0]
+    initial = initial_of(position.at_equilibrium(problem, found), rank, found.rows, found.held)
     return initial, float(np.abs(start.work.eq.phi.real).max(initial=0.0))

@@ -120,7 +120,9 @@ class Passages:
             return None
         u = there.u[:, vanished]
         share = np.linalg.norm(u, axis=1)
-        return Passage(time, self._watch.row[share > INVOLVED * share.max()].tolist(), self._broken(u))
+        effect = self._at.out.dphi[0, self._watch.row] / np.sqrt(self._watch.largest)[:, None]
+        breaks = np.abs(u.T @ effect).max(axis=0) > MOVED * np.abs(effect).max(axis=0)
+        return Passage(time, self._watch.row[share > INVOLVED * share.max()].tolist(), breaks)
 
     def _go(self, turn: int, back: float) -> float:
         """Evaluate the motion some time before a turn was found, on the parabola that ends there; return the time."""
@@ -131,18 +133,14 @@ class Passages:
         return time
 
     def _rank(self, scales: Scales) -> Rank:
+        """The rank at the evaluated time point."""
         J, row = self._at.work.eq.J, self._watch.row
         sizes, u, v = independence(J[row], scales._replace(rows=np.sqrt(self._watch.largest)))
         return Rank(sizes, u, v[: row.size].T, float(independence(J, scales)[0][row.size - 1]))
 
-    def _broken(self, u: np.ndarray) -> np.ndarray:
-        """Mask (p,) of the parameters that move the combinations ``u`` (k, l) of constraints."""
-        effect = self._at.out.dphi[0, self._watch.row] / np.sqrt(self._watch.largest)[:, None]
-        return np.abs(u.T @ effect).max(axis=0) > MOVED * np.abs(effect).max(axis=0)
-
 
 class Diagnosis:
-    """A mechanism after the failure of a step that ends at ``time``, from the position reached before (n,)."""
+    """Finds the cause of a failed step that ends at ``time``."""
 
     def __init__(self, problem: Problem, theta: np.ndarray, time: float) -> None:
         self.problem, self.time = problem, time
@@ -150,7 +148,10 @@ class Diagnosis:
         self.scales = scales_of(problem.model, theta)
 
     def sentence(self, status: Status, start: np.ndarray, rank: int, reached: np.ndarray) -> str | None:
-        """The cause of the failure, or None if it is not the position; ``rank`` is that of the constraints."""
+        """The cause of the failure, or None if it is not the position ``reached`` before (n,).
+
+        ``rank`` is that of the constraints at the position of the ``start`` (n,).
+        """
         scaled = reached / self.scales.columns
         try:
             if (steep := self._steep(scaled)) is not None:
@@ -201,6 +202,7 @@ class Diagnosis:
         return None
 
     def _locked(self, near: np.ndarray) -> str | None:
+        """Name the joint that stays open at the nearest position, in scaled coordinates (n,), of a driven mechanism."""
         phi, names = self._at(near)[0], self.problem.names.constraints
         driven = np.flatnonzero(self.problem.model.constraints.law != NONE)
         if not driven.size or np.abs(phi).max() <= OPEN:
@@ -218,6 +220,7 @@ class Diagnosis:
         )
 
     def _singular(self, start: np.ndarray, rank: int, places: tuple[np.ndarray, ...]) -> str | None:
+        """Name the joint whose constraints lose their rank at one of some ``places`` in scaled coordinates (n,)."""
         if rank == 0:
             return None
         self._at(start / self.scales.columns)
@@ -404,42 +407,36 @@ def _bent(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> 
     """The most nonlinear term between the last iterates: a force, or inertia and constraints by a coordinate."""
     model, forces = problem.model, problem.model.forces
 
-    def way(first: int, end: int) -> _Way:
-        return _Way(failed, stand(with_forces(model, first, end)))
-
     def size(force: np.ndarray) -> float:
         return float((force * force / failed.weight).sum())
 
-    without = way(0, 0).bend
-    ways = [way(f, f + 1) for f in range(forces.kind.size)]
-    bends = [size(way.bend - without) for way in ways]
+    without = _bend(failed, stand(with_forces(model, 0, 0)))
+    alone = [stand(with_forces(model, f, f + 1)) for f in range(forces.kind.size)]
+    bends = [size(_bend(failed, at) - without) for at in alone]
     if max(bends, default=0.0) <= size(without):
         c = int(np.argmax(without * without / failed.weight))
         return f"what bends most between its iterates is the motion itself, in '{problem.names.coordinates[c]}'"
     f = int(np.argmax(bends))
-    how = _tyre(ways[f].kin, model, theta.real, f) if is_tyre(forces.kind[f]) else ""
+    how = _tyre(alone[f].work.kin, model, theta.real, f) if is_tyre(forces.kind[f]) else ""
     return f"the force of '{problem.names.forces[f]}' bends most between its iterates{how}"
 
 
-class _Way:
-    """The way between the last two iterates: ``bend`` is the deviation of forces from their tangent at its end."""
+def _bend(failed: Failed, at: Evaluable) -> np.ndarray:
+    """Deviation (n,) of forces at the last iterate from their tangent at the one before; ``at`` is left at the last."""
+    h, last, state = failed.step, failed.state, at.state
 
-    def __init__(self, failed: Failed, at: Evaluable) -> None:
-        self._failed, self._at = failed, at
-        begin, near = self._forces(1.0), self._forces(1.0 - SHORT)
-        self.bend = self._forces(0.0) - begin - (near - begin) / SHORT
-        self.kin = at.work.kin  # at the end
-
-    def _forces(self, back: float) -> np.ndarray:
+    def forces(back: float) -> np.ndarray:
         """Forces (n,) between the iterates; ``back`` is the fraction of the way from the last to the one before."""
-        failed, state = self._failed, self._at.state
-        h, x = failed.step, back * failed.correction
-        state.z[:] = failed.state.z.real + 0.25 * h * h * x
-        state.zd[:] = failed.state.zd.real + 0.5 * h * x
-        state.zdd[:] = failed.state.zdd.real + x
-        state.lam[:] = failed.state.lam.real + back * failed.push
-        self._at.evaluate(failed.time)
-        return self._at.work.eq.G.real.copy()
+        x = back * failed.correction
+        state.z[:] = last.z.real + 0.25 * h * h * x
+        state.zd[:] = last.zd.real + 0.5 * h * x
+        state.zdd[:] = last.zdd.real + x
+        state.lam[:] = last.lam.real + back * failed.push
+        at.evaluate(failed.time)
+        return at.work.eq.G.real.copy()
+
+    begin, near = forces(1.0), forces(1.0 - SHORT)
+    return forces(0.0) - begin - (near - begin) / SHORT
 
 
 def _tyre(kin: Kinematics, model: Model, theta: np.ndarray, f: int) -> str:
@@ -483,27 +480,22 @@ def undefined_at(
 
 def _undefined_element(problem: Problem, instant: Instant, time: float) -> str | None:
     """A sentence on the constraint or force that is not finite at an evaluated time point, or None where all are."""
-    found = _constraint(problem, instant) or _force(problem, instant, time)
-    return found and UNDEFINED.format(time, found)
-
-
-def _constraint(problem: Problem, instant: Instant) -> str | None:
-    eq = instant.work.eq
+    eq, model, names = instant.work.eq, problem.model, problem.names
     wrong = ~(np.isfinite(eq.phi) & np.isfinite(eq.phi2) & np.isfinite(eq.J).all(axis=1))
-    for row in np.flatnonzero(wrong):
-        name = problem.names.constraints[row]
-        return f"the constraint '{name}' {_reason(instant, int(problem.model.constraints.measure[row]))}"
-    return None
-
-
-def _force(problem: Problem, instant: Instant, time: float) -> str | None:
-    if np.isfinite(instant.work.eq.G).all():
+    for row in np.flatnonzero(wrong)[:1]:
+        reason = _reason(instant, int(model.constraints.measure[row]))
+        return UNDEFINED.format(time, f"the constraint '{names.constraints[row]}' {reason}")
+    if np.isfinite(eq.G).all():
         return None
-    for f, kind in enumerate(problem.model.forces.kind):
-        alone = _alone(problem, instant, f, time)
+    for f, kind in enumerate(model.forces.kind):
+        alone = Instant(replace(problem, model=with_forces(model, f, f + 1)), instant.theta, instant.dtheta[:, :0])
+        alone.state.z[:], alone.state.zd[:] = instant.state.z, instant.state.zd
+        alone.work.kin.expected[:] = instant.work.kin.expected
+        alone.evaluate(time)
         if not np.isfinite(alone.work.eq.G).all():
-            k = int(problem.model.forces.measure[f]) if kind in ALONG else -1
-            return f"the force of '{problem.names.forces[f]}' {_expression(problem, alone, f) or _reason(alone, k)}"
+            measure = int(model.forces.measure[f]) if kind in ALONG else NONE
+            reason = _expression(problem, alone, f) or _reason(alone, measure)
+            return UNDEFINED.format(time, f"the force of '{names.forces[f]}' {reason}")
     return None
 
 
@@ -520,16 +512,6 @@ def _without_direction(problem: Problem, instant: Instant) -> str | None:
     for f in along[near[model.forces.measure[along]]]:
         return UNDEFINED.format(0.0, f"the force of '{names.forces[f]}' {NO_DIRECTION}")
     return None
-
-
-def _alone(problem: Problem, instant: Instant, f: int, time: float) -> Instant:
-    """The same time point with one force element only."""
-    model = with_forces(problem.model, f, f + 1)
-    alone = Instant(replace(problem, model=model), instant.theta, instant.dtheta[:, :0])
-    alone.state.z[:], alone.state.zd[:] = instant.state.z, instant.state.zd
-    alone.work.kin.expected[:] = instant.work.kin.expected
-    alone.evaluate(time)
-    return alone
 
 
 def _expression(problem: Problem, alone: Instant, f: int) -> str | None:
@@ -552,7 +534,8 @@ def _expression(problem: Problem, alone: Instant, f: int) -> str | None:
 
 
 def _reason(instant: Instant, measure: int) -> str:
-    distance = measure >= 0 and instant.model.measures.kind[measure] == Measure.DISTANCE
+    """Why an element along a measure, or ``NONE``, has no value."""
+    distance = measure != NONE and instant.model.measures.kind[measure] == Measure.DISTANCE
     if distance and not abs(instant.out.measures[measure]) > COINCIDE:
         return NO_DIRECTION
     return "is no finite number; it may divide by zero or overflow"

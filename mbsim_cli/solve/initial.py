@@ -19,7 +19,7 @@ from mbsim_cli.model.layout import NONE, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import Evaluable, Geometry, Instant, WorkAtInstant
+from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, Geometry, Instant, WorkAtInstant
 from mbsim_cli.solve.faults import require_defined
 from mbsim_cli.solve.redundancy import Split, broken_equations, broken_identities, kept_in_range, split_of
 
@@ -45,7 +45,6 @@ CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, in its 
 SOLVED = 1e-12  # largest one that Newton leaves, the same
 ACCURATE = 1e-10  # derivatives of assembled positions, relative
 LOADED_ITERATIONS = 30  # of accelerations where forces read multipliers
-NOTHING = np.zeros(0, dtype=int)
 
 
 class Initial(NamedTuple):
@@ -90,13 +89,6 @@ def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Sp
     return split
 
 
-def _vary_position(start: Instant, split: Split, held: np.ndarray) -> None:
-    """Fill dz."""
-    start.sens.z[held] = start.dtheta[start.model.tree.initial[0] + held]
-    start.evaluate()
-    start.sens.z[split.columns] = -split.solve(start.work.eq.J, start.out.dphi[0])
-
-
 def _fill_automatic(start: Instant, problem: Problem) -> None:
     """Give automatic numbers the value of their measure, less that of a law, and its derivative."""
     start.evaluate()
@@ -116,7 +108,7 @@ def _fill_automatic(start: Instant, problem: Problem) -> None:
 
 
 def _assemble_velocity(start: Instant, free: np.ndarray) -> Split:
-    """Velocities, and their derivatives."""
+    """Velocities that close the loops, dependent ones among ``free``, and their derivatives."""
     state, eq, sens = start.state, start.work.eq, start.sens
     split = split_of(eq.J, free, np.arange(start.m))
     state.zd[split.columns] -= split.solve(eq.J, eq.phi1)
@@ -213,7 +205,9 @@ def close_position(problem: Problem, theta: np.ndarray | None = None, kind: type
     rows = np.array([r for r in range(m) if model.constraints.theta[r] not in automatic], dtype=int)
     position = _assemble_position(start, np.flatnonzero(~problem.independent), rows)
     held = all_but(n, position.columns)
-    _vary_position(start, position, held)
+    start.sens.z[held] = start.dtheta[first + held]
+    start.evaluate()
+    start.sens.z[position.columns] = -position.solve(start.work.eq.J, start.out.dphi[0])
     residual = start.work.eq.phi.copy()
     residual[all_but(m, rows)] = 0.0
     _fill_automatic(start, problem)
@@ -244,7 +238,7 @@ def assemble(
     require_defined(problem, start)
     if not (motion_only or geometry_only):
         accelerate(start, velocity.rows)
-    return initial_of(found, velocity)
+    return initial_of(found, velocity.rank, velocity.rows)
 
 
 def assemble_closed(problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False) -> Initial:
@@ -254,16 +248,16 @@ def assemble_closed(problem: Problem, theta: np.ndarray | None = None, *, motion
     return initial
 
 
-def initial_of(found: StartPosition, velocity: Split, held: np.ndarray = NOTHING) -> Initial:
-    """The start at the present state; ``velocity`` holds the independent constraints."""
+def initial_of(found: StartPosition, rank: int, rows: np.ndarray, held: np.ndarray = NO_ROWS) -> Initial:
+    """The start at the present state; ``rows`` are the independent constraints, ``rank`` that of the Jacobian."""
     start, position = found.start, found.split
     return Initial(
         start.state,
         start.sens,
         start.theta,
         start.dtheta,
-        velocity.rank,
-        all_but(start.m, velocity.rows),
+        rank,
+        all_but(start.m, rows),
         position.columns,
         position.rank - position.columns.size,
         found.residual,

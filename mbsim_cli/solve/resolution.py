@@ -65,7 +65,9 @@ class Resolution:
             self._missing = np.zeros(shape)  # sums over windows
             self._fastest, self._shift = np.zeros(motions), np.zeros(motions)  # by how much time motions are ahead
         waiting = self._waiting or [row[:0] for row in rows]
-        time, *rows = map(_joined, waiting, rows)
+        if len(waiting[0]):
+            rows = [np.concatenate(pair) for pair in zip(waiting, rows, strict=True)]
+        time, *rows = rows
         count, known = time.size, time.size - len(block.time)
         self._sample(time[max(0, known - 1) :], *(row[max(0, known - 1) :, :, 0] for row in (rows[0], rows[2])))
         windows = max(0, count - 1) // WINDOW
@@ -121,23 +123,20 @@ class Resolution:
     def _gained(self, missing: np.ndarray, rates: np.ndarray, elapsed: float) -> np.ndarray:
         """Time shifts (1 + p, W) of motions with errors ``missing`` (n, 1 + p, W) at ``rates`` of the same shape.
 
-        What moves is as fast, at times, as the way so far in the time so far; derivatives at rest go with the motion.
+        The largest speed is at least the distance so far over the time so far; derivatives at rest shift with the
+        motion. Coordinates whose phase will be lost have a weight near zero.
         """
-        weights = np.sqrt(self._weights)[..., None]
+        sizes = self._sizes
+        lost = self._missing / sizes * max(1.0, self._expected / self._windows)
+        lost = np.maximum(lost, lost[:, :1])
+        weights = np.exp((lost.min(axis=0, initial=np.inf) - lost) / FOLLOWED) / sizes**2
+        weights = np.sqrt(weights)[..., None]
         rates, missing = weights * rates, weights * missing
         speed, along = np.einsum("nkw,nkw->kw", rates, rates), np.einsum("nkw,nkw->kw", rates, missing)
         self._fastest = np.maximum(self._fastest, speed.max(axis=1, initial=0.0))
         least = AT_REST * np.maximum(self._fastest, max(self._fastest[0], elapsed**-2))[:, None]
         along[1:] -= (gained := along[:1] / np.maximum(speed[:1], least[:1])) * speed[1:]
         return np.concatenate([gained, gained + along[1:] / np.maximum(speed[1:], least[1:])])
-
-    @property
-    def _weights(self) -> np.ndarray:
-        """Weights (n, 1 + p) of coordinates in time shifts; near zero for those whose phase will be lost."""
-        sizes = self._sizes
-        lost = self._missing / sizes * max(1.0, self._expected / self._windows)
-        lost = np.maximum(lost, lost[:, :1])
-        return np.exp((lost.min(axis=0, initial=np.inf) - lost) / FOLLOWED) / sizes**2
 
     @property
     def _sizes(self) -> np.ndarray:
@@ -175,11 +174,6 @@ class Resolution:
         return (0.0, None) if worst is None else (float(relative[worst]), self._names[worst])
 
 
-def _joined(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Time points behind those before them."""
-    return np.concatenate([before, after]) if len(before) else after
-
-
 def _along(rows: np.ndarray) -> np.ndarray:
     """Time points (B, n, k) as (n, k, B): long rows are fast."""
     return np.ascontiguousarray(rows.transpose(1, 2, 0))
@@ -210,7 +204,7 @@ class NoSteps:
 def resolution_of(
     problem: Problem, parameters: Sequence[float] | np.ndarray, times: np.ndarray | None = None
 ) -> Resolution | NoSteps:
-    """What watches the time points of an analysis, of which ``parameters`` have these values.
+    """The estimator of an analysis whose ``parameters`` have these values.
 
     ``times`` are those of another run that it is to be compared with; else those of a run of half as many steps.
     """
