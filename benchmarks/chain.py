@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.kernels.algorithms.motion.workspace import Directions, LoadedMotion, Motion
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.open_trees import accelerations, accelerations_and_variations
 from mbsim_cli.model.codes import Column, Status
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import FlexibleTree
-from mbsim_cli.solve.allocate import TOUCH
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.open_tree import FLEXIBLE, FORMULATIONS
 
 MODEL = Path(__file__).parents[1] / "models" / "chain.yaml"
@@ -44,7 +44,7 @@ class Evaluations:
         dyn, tree = made[formulation](model, problem.theta, p), open_tree(model)
         self.zdd, self.dzdd = np.zeros((rows, n)), np.zeros((rows, n, p))
         none, d_none, t = np.zeros((rows, 0)), np.zeros((rows, 0, p)), np.zeros(rows)
-        given, directions = (model, problem.theta), Directions(dtheta, TOUCH[type(model.tree)](model, dtheta))
+        given, directions = (model, problem.theta), allocate.directions(model, dtheta, float)
         motion, change = Motion(self.z, self.zd, self.zdd), LoadedMotion(dz, dzd, self.dzdd, d_none)
         self._alone = *given, tree, t, motion, dyn, none
         self._varied = *given, directions, tree, t, motion, change, dyn, none

@@ -75,26 +75,39 @@ STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplie
 OF_POINTS = 10.0  # factor on the penalty ratio for natural coordinates in that case
 SHORTEST = 2.0**-18  # shortest piece of a step that is divided at an onset of force, as a share of the step
 MANY_COORDINATES = 16.0  # growth of round-off where a body's pose follows from many coordinates
-STRUCTURE = {Tree: tree_panels, FlexibleTree: tree_panels} | dict.fromkeys(NATURAL, natural_sparsity)
-KINEMATICS = {
-    Tree: kinematics,
-    FlexibleTree: flexible_kinematics,
-    Natural: natural_kinematics,
-    FlexibleNatural: flexible_natural_kinematics,
-}
-TOUCH = {
-    Tree: touch,
-    FlexibleTree: flexible_touch,
-    Natural: natural_touch,
-    FlexibleNatural: flexible_natural_touch,
-}
-COMPOSITE = {Tree: composite, FlexibleTree: flexible_composite}
-FORCES = {Natural: natural_forces, FlexibleNatural: flexible_natural_forces}
-TWISTS = {Tree: twists, FlexibleTree: flexible_twists} | dict.fromkeys(NATURAL, natural_twists)
-ADJOINTS = {Tree: adjoints, FlexibleTree: flexible_adjoints} | dict.fromkeys(NATURAL, natural_adjoints)
-VIRTUAL = {Tree: virtual, FlexibleTree: flexible_virtual} | dict.fromkeys(NATURAL, natural_virtual)
 Make = Callable[[tuple[int, ...], type], np.ndarray]  # allocates an array of a shape and type
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
+
+
+class Allocators(NamedTuple):
+    """Functions that allocate the work arrays of a system."""
+
+    sparsity: Callable[..., Panels]  # (model)
+    kinematics: Callable[..., Any]  # (model, dtype)
+    touch: Callable[..., Any]  # (model, dtheta)
+    composite: Callable[..., Any]  # (model, dtype) of trees, (model, theta) of natural coordinates
+    twists: Callable[..., Any]  # (model, p, dtype)
+    adjoints: Callable[..., Any]  # (model, len(theta), p, dtype)
+    virtual: Callable[..., Any]  # (model, p, dtype)
+
+
+OF_NATURAL = natural_twists, natural_adjoints, natural_virtual
+ALLOCATORS = {
+    Tree: Allocators(tree_panels, kinematics, touch, composite, twists, adjoints, virtual),
+    FlexibleTree: Allocators(
+        tree_panels, flexible_kinematics, flexible_touch, flexible_composite, flexible_twists, flexible_adjoints,
+        flexible_virtual,
+    ),
+    Natural: Allocators(natural_sparsity, natural_kinematics, natural_touch, natural_forces, *OF_NATURAL),
+    FlexibleNatural: Allocators(
+        natural_sparsity, flexible_natural_kinematics, flexible_natural_touch, flexible_natural_forces, *OF_NATURAL
+    ),
+}  # fmt: skip
+
+
+def allocators(model: Model) -> Allocators:
+    """The functions for the system of a model."""
+    return ALLOCATORS[type(model.tree)]
 
 
 def sizes(model: Model) -> tuple[int, int, int]:
@@ -199,7 +212,7 @@ def sensitivity(model: Model, p: int, dtype: type) -> Sensitivity:
 
 def grounded(model: Model, theta: np.ndarray) -> Kinematics:
     """Allocate Kinematics with the pose of the ground, and angles expected near their starting values."""
-    kin, angles = KINEMATICS[type(model.tree)](model, theta.dtype.type), model.measures.kind == Measure.ANGLE
+    kin, angles = allocators(model).kinematics(model, theta.dtype.type), model.measures.kind == Measure.ANGLE
     set_ground(theta, kin)
     kin.expected[angles] = theta[model.measures.theta[angles] + STARTS_NEAR].real
     return kin
@@ -241,8 +254,7 @@ class WorkAtInstant(NamedTuple):
 def work_at_instant(model: Model, theta: np.ndarray) -> WorkAtInstant:
     """Allocate WorkAtInstant."""
     kin, dtype = grounded(model, theta), theta.dtype.type
-    natural, tree = isinstance(model.tree, NATURAL), type(model.tree)
-    comp = FORCES[tree](model, theta) if natural else COMPOSITE[tree](model, dtype)
+    comp = allocators(model).composite(model, theta if isinstance(model.tree, NATURAL) else dtype)
     return WorkAtInstant(kin, comp, equations(model, dtype), turns(model))
 
 
@@ -254,7 +266,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
     _, n, m = sizes(model)
     dtype, onsets = theta.dtype.type, onsets_of(model, theta)
     kin, comp, eq, turning = work_at_instant(model, theta)
-    structure = STRUCTURE[type(model.tree)](model)
+    structure = allocators(model).sparsity(model)
     if least is None:
         least = model.tree.least if isinstance(model.tree, NATURAL) else np.zeros(n)
     least = least.copy()  # a checkpoint restores all work arrays
@@ -298,12 +310,12 @@ def sensitivity_work(model: Model, p: int, tangent: Factor) -> SensitivityWork:
 
 def twists_of(model: Model, p: int, dtype: type) -> Twists:
     """Allocate the variations of all bodies in p directions."""
-    return TWISTS[type(model.tree)](model, p, dtype)
+    return allocators(model).twists(model, p, dtype)
 
 
 def adjoints_of(model: Model, size: int, p: int, dtype: type) -> Adjoints:
     """Allocate adjoints of ``size`` numbers theta and the motion."""
-    return ADJOINTS[type(model.tree)](model, size, p, dtype)
+    return allocators(model).adjoints(model, size, p, dtype)
 
 
 def motion_adjoints(model: Model, rows: int, p: int, dtype: type) -> MotionAdjoints:
@@ -314,7 +326,7 @@ def motion_adjoints(model: Model, rows: int, p: int, dtype: type) -> MotionAdjoi
 
 def virtual_of(model: Model, p: int, dtype: type) -> Virtual:
     """Allocate a virtual motion of zeros."""
-    return VIRTUAL[type(model.tree)](model, p, dtype)
+    return allocators(model).virtual(model, p, dtype)
 
 
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
@@ -327,7 +339,7 @@ def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
 
 def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     """Directions of differentiation from dtheta (len(theta), p), p ``simd.padded``."""
-    return Directions(np.ascontiguousarray(dtheta, dtype), TOUCH[type(model.tree)](model, dtheta))
+    return Directions(np.ascontiguousarray(dtheta, dtype), allocators(model).touch(model, dtheta))
 
 
 def record(model: Model, rows: int, dtype: type, make: Make = zeros, *, corrections: bool = False) -> Record:
@@ -358,14 +370,6 @@ def _side_by_side(rows: int, shapes: Sequence[tuple[int, ...]], dtype: type, mak
     return [room[first : first + count].reshape(rows, *shape) for first, count, shape in parts]
 
 
-def linearisation(model: Model, p: int, dtype: type) -> Linearisation:
-    """Allocate Linearisation."""
-    _, n, m = sizes(model)
-    nm = model.measures.kind.size
-    shapes = ((n, n), (n, padded(n)), (n, p), (3, m, p), (nm,), (nm, p))
-    return Linearisation(*(np.zeros(shape, dtype) for shape in shapes))
-
-
 class Evaluable:
     """A state, and the work arrays to evaluate it at one time point; ``theta`` may be complex.
 
@@ -383,7 +387,9 @@ class Evaluable:
         self.sens = sensitivity(model, self.p, self.dtype)
         self.work: WorkAtInstant = beside.work if beside else work_at_instant(model, theta)
         self.twists = twists_of(model, self.p, self.dtype)
-        self.out: Linearisation = linearisation(model, self.p, self.dtype)
+        n, m, p, nm = self.n, self.m, self.p, model.measures.kind.size
+        shapes = ((n, n), (n, padded(n)), (n, p), (3, m, p), (nm,), (nm, p))
+        self.out = Linearisation(*(np.zeros(shape, self.dtype) for shape in shapes))
         self.update_directions()
 
     def update_directions(self) -> None:

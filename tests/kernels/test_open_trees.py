@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbsim_cli.kernels.algorithms.motion.workspace import Directions, LoadedMotion, Motion
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.open_trees import accelerations, accelerations_and_variations
 from mbsim_cli.model.codes import Axes, Column, Force, Joint, Law, Measure, Status
 from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree
-from mbsim_cli.solve.allocate import TOUCH
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.open_tree import FLEXIBLE, FORMULATIONS
 from tests.kernels import textbook
 from tests.kernels.instant import EPS, Instant, random_state
@@ -52,7 +52,7 @@ class Accelerations:
             self.status = accelerations(model, theta, tree, time, Motion(z, zd, zdd), self.dyn, reaction)
         else:
             self.status = accelerations_and_variations(
-                model, theta, Directions(dtheta, TOUCH[type(model.tree)](model, dtheta)), tree, time,
+                model, theta, allocate.directions(model, dtheta, dtype), tree, time,
                 Motion(z, zd, zdd), LoadedMotion(dz, dzd, dzdd, d_reaction), self.dyn, reaction,
             )  # fmt: skip
             self.dzdd, self.d_reaction = dzdd[0, :, :wanted], d_reaction[0, :, :wanted]

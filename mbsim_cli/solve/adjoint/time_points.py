@@ -67,25 +67,8 @@ def _pulled_from(dtheta: np.ndarray, of_theta: np.ndarray, undefined: np.ndarray
     return Pulled(gradient[:, :count], 0.0, undefined[:count])
 
 
-class MotionSweep:
-    """Adjoints of p columns, pulled back sample by sample; ``found`` are those of theta alone."""
-
-    def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
-        self._motion = MotionPuller(problem, initial, p)
-        adj = allocate.adjoints_of(problem.model, initial.theta.size, p, initial.theta.dtype.type)
-        self.found = adj._replace(theta=self._motion.instants.theta)
-
-    def back(self, first: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
-        """Pull adjoints of the sensors of a record back; return the relative residual, which is 0 here."""
-        adj = self._motion.instants.pull(record, seen=hat)
-        if given.z.size:
-            adj = added(adj, given)
-        self._motion.pull_back(record, adj)
-        return 0.0
-
-
 class MotionPuller:
-    """Pulls p columns of adjoints of driven motions back to numbers, which ``instants`` sums."""
+    """Pulls p columns of adjoints of driven motions back, sample by sample; ``found`` sums those of theta."""
 
     def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         self._model, self._theta = problem.model, initial.theta
@@ -93,20 +76,29 @@ class MotionPuller:
         self._at_center = allocate.control(problem.options, redundant=False).at_center
         self._work = allocate.work(problem.model, initial.theta)
         self._rows = np.sort(all_but(allocate.sizes(problem.model)[2], initial.redundant))
+        adj = allocate.adjoints_of(problem.model, initial.theta.size, p, initial.theta.dtype.type)
+        self.found = adj._replace(theta=self.instants.theta)
 
     def jacobians(self, record: Record) -> np.ndarray:
         """Jacobians (N, m, n) of the constraints."""
         return jacobians(self._model, self._theta, self._at_center, self._work, record.time, record.position)
 
-    def pull_back(self, record: Record, adj: MotionAdjoints) -> None:
-        """Pull adjoints of the motion and of the multipliers at the rows of a record: J^T lambda = -G."""
-        J, hat = self.jacobians(record), adj.lam
-        if hat.any():
+    def back(self, first: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
+        """Pull adjoints of the sensors and of the motion of a record back; return the relative residual, which is 0.
+
+        Those of multipliers go back by J^T lambda = -G.
+        """
+        adj = self.instants.pull(record, seen=hat)
+        if given.z.size:
+            adj = added(adj, given)
+        J, of_multipliers = self.jacobians(record), adj.lam
+        if of_multipliers.any():
             if self._rows.size < J.shape[1]:
-                hat = kept_in_range(J, hat)
-            mu = -np.linalg.solve(J[:, self._rows], hat[:, self._rows])
+                of_multipliers = kept_in_range(J, of_multipliers)
+            mu = -np.linalg.solve(J[:, self._rows], of_multipliers[:, self._rows])
             adj = added(adj, self.instants.pull(record, mu=mu))
         self.pull_motion(record, J, adj)
+        return 0.0
 
     def pull_motion(self, record: Record, J: np.ndarray, adj: MotionAdjoints) -> None:
         """Pull adjoints of accelerations, velocities and positions, each of which the constraints determine."""

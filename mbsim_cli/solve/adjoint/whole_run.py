@@ -69,75 +69,6 @@ def without_solution(time: float) -> AnalysisError:
     return AnalysisError(f"the adjoint of the step to t = {time:g} s cannot be found: its matrix is singular")
 
 
-# Back through steps of ALI3-P that were made in pieces: the transpose of ``solve.pieces``.
-
-
-class PieceSweep:
-    """Pulls adjoints back through the pieces of a step; they share the arrays of ``StepsBack``."""
-
-    def __init__(self, steps: StepsBack, step: float) -> None:
-        self._steps, self._step, self._law_rates = steps, step, law_rates(steps.model)
-
-    def back(self, pieces: Sequence[CompletedPiece], record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
-        """Go back through the pieces of a step, with adjoints of sensors and of the motion at its end.
-
-        Returns the largest relative residual.
-        """
-        worst, nothing = 0.0, (np.zeros_like(hat), MotionAdjoints(*(part[:0] for part in given)))
-        for made in reversed(pieces):
-            at_end = made is pieces[-1]
-            seen = (record, hat, given) if at_end else (made.end, *nothing)
-            theta, adj = self._steps.theta, self._steps.pulling.adj
-            behind = adj.theta.copy()
-            adj.theta[:] = 0.0
-            if made.piece.is_short(self._step):
-                if at_end:
-                    self._steps.sweep(1, *seen)
-                by_length = self._heun_step_back(made, seen[0])
-            else:
-                worst = max(worst, self._at(made).sweep(0, *seen))
-                mean = 0.5 * (made.begun.zdd + seen[0].acceleration[0] - seen[0].corrections[0, 1])
-                by_length = made.begun.zd @ adj.z + mean @ adj.zd
-            late, adjoint = made.piece.end.late(theta), adj.theta.copy()
-            by_time = self._law_rates.rate(self._law_rates.at(late, theta)) @ adjoint
-            adj.theta[:] = behind + self._law_rates.pulled(late, adjoint)
-            for number in made.piece.end.numbers:
-                adj.theta[number] += by_length + by_time
-            for number in made.piece.begin.numbers:
-                adj.theta[number] -= by_length
-        return worst
-
-    def _at(self, made: CompletedPiece) -> StepsBack:
-        """The steps with the piece's length, and laws of time shifted to its end."""
-        steps, end = self._steps, made.piece.end
-        control = made.piece.control(steps.control, steps.theta)
-        return replace(steps, theta=self._law_rates.at(end.late(steps.theta), steps.theta), control=control)
-
-    def _heun_step_back(self, made: CompletedPiece, end: Record) -> np.ndarray:
-        """Pull adjoints back through a piece made by Heun's method; return the adjoints (p,) of its length."""
-        assert made.stage is not None
-        at, adj, rates = self._at(made), self._steps.pulling.adj, made.begun
-        length = at.control.h
-        z, zd = _unbalanced(at, end, adj.z, adj.zd, adj.zdd)
-        by_mean = 0.5 * length * zd
-        z, ahead = _unbalanced(at, made.stage, z, np.zeros_like(zd), by_mean)
-        adj.z[:], adj.zd[:] = z, zd + ahead + length * z
-        adj.zdd[:] = by_mean + length * (ahead + 0.5 * length * z)
-        mean = 0.5 * (rates.zdd + made.stage.acceleration[0])
-        return mean @ zd + rates.zdd @ ahead + made.stage.velocity[0] @ z
-
-
-def _unbalanced(
-    steps: StepsBack, record: Record, z: np.ndarray, zd: np.ndarray, zdd: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Adjoints of positions and velocities at a row that replace those of its accelerations as well."""
-    nothing = np.zeros_like(steps.pulling.adj.lam)
-    out = MotionAdjoints(*(part[None].copy() for part in (z, zd, zdd, nothing)))
-    found = pull_balance(steps.model, steps.theta, steps.control, record, steps.work, steps.pulling, out)
-    require_balance(found, record)
-    return out.z[0], out.zd[0]
-
-
 # Allocation of what pulls accelerations and projections of closed loops back.
 
 
@@ -172,23 +103,26 @@ class StepSweep:
             return zeros((*shape, p), dtype)
 
         motions = [allocate.state(model, dtype) for _ in range(4)]
+        adj, kin = allocate.adjoints_of(model, theta.size, p, dtype), allocate.grounded(model, theta)
         pulled = _pulled(problem, theta, p, dtype, redundant)
-        kin = allocate.grounded(model, theta)
-        if isinstance(pulled, PulledLoops):  # angles are read near those of the rows
-            kin = kin._replace(expected=pulled.dyn.kin.expected)
+        if isinstance(pulled, PulledLoops):
+            pulled = pulled._replace(rest=pulled.rest._replace(theta=adj.theta))
+            kin = kin._replace(expected=pulled.dyn.kin.expected)  # angles are read near those of the rows
+        implicit = isinstance(self._tableau, ImplicitTableau) and problem.options.open_tree
+        ns, ms = (n, m) if implicit else (0, 0)  # explicit methods and closed loops have no tangent of stages
         self._work = SweepWork(
             kin,
             pulled.comp,
             np.zeros(allocate.sensor_width(model), dtype),
             StepWork._make([*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)]),
             pulled,
-            _tangent(model, isinstance(self._tableau, ImplicitTableau) and problem.options.open_tree, dtype),
+            StageTangent(
+                zeros((ns, padded(ns)), dtype), np.zeros(ns, np.int64),
+                np.zeros(open_tree(model).euler.size if implicit else 0), zeros((ms, LINE_SIZE), dtype),
+                np.zeros(ms, dtype),
+            ),
             breakpoints_of(problem, theta),
-        )
-        adj = allocate.adjoints_of(model, theta.size, p, dtype)
-        if isinstance(pulled, PulledLoops):
-            pulled = pulled._replace(rest=pulled.rest._replace(theta=adj.theta))
-            self._work = self._work._replace(accelerations=pulled)
+        )  # fmt: skip
         self._pulling = StepPulling(
             adj,
             StepAdjoints._make(
@@ -225,16 +159,6 @@ def _pulled(
         return pulled_accelerations(model, theta, p, dtype)
     make = articulated_elimination if problem.options.formulation == "recursive" else dense_elimination
     return pulled_flexible_accelerations(model, theta, p, make(model, theta, p, dtype), dtype)
-
-
-def _tangent(model: Model, implicit: bool, dtype: type) -> StageTangent:
-    """Allocate StageTangent; explicit methods and closed loops have none."""
-    _, n, m = allocate.sizes(model)
-    n, m = (n, m) if implicit else (0, 0)
-    return StageTangent(
-        zeros((n, padded(n)), dtype), np.zeros(n, np.int64), np.zeros(open_tree(model).euler.size if implicit else 0),
-        zeros((m, LINE_SIZE), dtype), np.zeros(m, dtype),
-    )  # fmt: skip
 
 
 @each_defined
@@ -323,16 +247,16 @@ def _sweep_of(problem: Problem, tape: Tape, p: int) -> Any:
     initial = tape.initial
     assert initial is not None
     if problem.options.analysis == "kinematics":
-        from mbsim_cli.solve.adjoint.time_points import MotionSweep
+        from mbsim_cli.solve.adjoint.time_points import MotionPuller
 
-        return MotionSweep(problem, initial, p)
+        return MotionPuller(problem, initial, p)
     if problem.options.integrated:
         return StepSweep(problem, initial.theta, p, redundant=initial.redundant.size > 0)
     return LoopSweep(problem, initial, p, tape.pieces)
 
 
 class LoopSweep:
-    """Pulls p columns of adjoints back through steps of ALI3-P."""
+    """Pulls p columns of adjoints back through steps of ALI3-P, and through steps made in pieces (``solve.pieces``)."""
 
     def __init__(
         self, problem: Problem, initial: RunStart, p: int, pieces: Mapping[int, Sequence[CompletedPiece]]
@@ -340,7 +264,7 @@ class LoopSweep:
         theta, control = initial.theta, allocate.control(problem.options, redundant=initial.redundant.size > 0)
         work, pulling = work_of(problem.model, theta, p, problem.least)
         self._steps = StepsBack(problem.model, theta, with_complex_step(control, problem, theta), work, pulling)
-        self._pieces, self._sweep = pieces, PieceSweep(self._steps, problem.options.step)
+        self._pieces, self._step, self._law_rates = pieces, problem.options.step, law_rates(problem.model)
 
     def back(self, first: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
         """Go back through a record with adjoints of its sensors; return the largest relative residual."""
@@ -348,14 +272,75 @@ class LoopSweep:
         for step in sorted((s for s in self._pieces if max(first, 1) <= s < first + end), reverse=True):
             row = step - first
             behind = self._steps.sweep(0, *_rows(row + 1, end, record, hat, given))
-            within = self._sweep.back(self._pieces[step], *_rows(row, row + 1, record, hat, given))
+            within = self._back_in_pieces(self._pieces[step], *_rows(row, row + 1, record, hat, given))
             end, worst = row, max(worst, behind, within)
         return max(worst, self._steps.sweep(1 if first == 0 else 0, *_rows(0, end, record, hat, given)))
+
+    def _back_in_pieces(
+        self, pieces: Sequence[CompletedPiece], record: Record, hat: np.ndarray, given: MotionAdjoints
+    ) -> float:
+        """Go back through the pieces of a step, with adjoints of sensors and of the motion at its end.
+
+        Returns the largest relative residual.
+        """
+        worst, nothing = 0.0, (np.zeros_like(hat), MotionAdjoints(*(part[:0] for part in given)))
+        for made in reversed(pieces):
+            at_end = made is pieces[-1]
+            seen = (record, hat, given) if at_end else (made.end, *nothing)
+            theta, adj = self._steps.theta, self._steps.pulling.adj
+            behind = adj.theta.copy()
+            adj.theta[:] = 0.0
+            if made.piece.is_short(self._step):
+                if at_end:
+                    self._steps.sweep(1, *seen)
+                by_length = self._heun_step_back(made, seen[0])
+            else:
+                worst = max(worst, self._at(made).sweep(0, *seen))
+                mean = 0.5 * (made.begun.zdd + seen[0].acceleration[0] - seen[0].corrections[0, 1])
+                by_length = made.begun.zd @ adj.z + mean @ adj.zd
+            late, adjoint = made.piece.end.late(theta), adj.theta.copy()
+            by_time = self._law_rates.rate(self._law_rates.at(late, theta)) @ adjoint
+            adj.theta[:] = behind + self._law_rates.pulled(late, adjoint)
+            for number in made.piece.end.numbers:
+                adj.theta[number] += by_length + by_time
+            for number in made.piece.begin.numbers:
+                adj.theta[number] -= by_length
+        return worst
+
+    def _at(self, made: CompletedPiece) -> StepsBack:
+        """The steps with the piece's length, and laws of time shifted to its end."""
+        steps, end = self._steps, made.piece.end
+        control = made.piece.control(steps.control, steps.theta)
+        return replace(steps, theta=self._law_rates.at(end.late(steps.theta), steps.theta), control=control)
+
+    def _heun_step_back(self, made: CompletedPiece, end: Record) -> np.ndarray:
+        """Pull adjoints back through a piece made by Heun's method; return the adjoints (p,) of its length."""
+        assert made.stage is not None
+        at, adj, rates = self._at(made), self._steps.pulling.adj, made.begun
+        length = at.control.h
+        z, zd = _unbalanced(at, end, adj.z, adj.zd, adj.zdd)
+        by_mean = 0.5 * length * zd
+        z, ahead = _unbalanced(at, made.stage, z, np.zeros_like(zd), by_mean)
+        adj.z[:], adj.zd[:] = z, zd + ahead + length * z
+        adj.zdd[:] = by_mean + length * (ahead + 0.5 * length * z)
+        mean = 0.5 * (rates.zdd + made.stage.acceleration[0])
+        return mean @ zd + rates.zdd @ ahead + made.stage.velocity[0] @ z
 
     @property
     def found(self) -> Adjoints:
         """Adjoints of what the run has been pulled back to, and of theta."""
         return self._steps.pulling.adj
+
+
+def _unbalanced(
+    steps: StepsBack, record: Record, z: np.ndarray, zd: np.ndarray, zdd: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Adjoints of positions and velocities at a row that replace those of its accelerations as well."""
+    nothing = np.zeros_like(steps.pulling.adj.lam)
+    out = MotionAdjoints(*(part[None].copy() for part in (z, zd, zdd, nothing)))
+    found = pull_balance(steps.model, steps.theta, steps.control, record, steps.work, steps.pulling, out)
+    require_balance(found, record)
+    return out.z[0], out.zd[0]
 
 
 def _rows(first: int, end: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> Any:

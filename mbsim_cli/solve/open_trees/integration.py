@@ -107,7 +107,7 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
     kin, comp, eq, turning = allocate.work_at_instant(model, theta)
     kin.expected[:] = expected
     least = np.zeros(n) if problem.least is None else problem.least.copy()
-    factor = allocate.factor(n, m, allocate.STRUCTURE[type(model.tree)](model), dtype)._replace(
+    factor = allocate.factor(n, m, allocate.allocators(model).sparsity(model), dtype)._replace(
         least=least, extent=np.where(are_elastic(model.tree), 0.0, 1.0), J=eq.J
     )
 
@@ -269,13 +269,13 @@ def newton_control(options: Options, *, stepped: bool) -> NewtonControl:
 
 def _stage_equations(model: Model, theta: np.ndarray, p: int) -> StageEquations:
     """Allocate the equations of implicit stages of an open tree."""
-    tree, dtype = type(model.tree), theta.dtype.type
+    make, dtype = allocate.allocators(model), theta.dtype.type
     _, n, m = allocate.sizes(model)
 
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    kin, comp = (make[tree](model, dtype) for make in (allocate.KINEMATICS, allocate.COMPOSITE))
+    kin, comp = make.kinematics(model, dtype), make.composite(model, dtype)
     set_ground(theta, kin)
     square, another = ((zeros((n, padded(n)), dtype), np.zeros(n, np.int64)) for _ in range(2))
     return StageEquations(
