@@ -94,19 +94,19 @@ class Simulation:
         self.consistency: Consistency | None = None
         varied = start.dtheta if self.p else dtheta
         if self.control.redundant:
-            at = self._stand(problem, self.theta, varied, start)
+            at = self._stand(problem, self.theta, varied, start.expected)
             self.consistency = Consistency(problem, at, start.held, self._units)
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
         theta, dtheta = (np.ascontiguousarray(part.real) for part in (self.theta, varied))
         # a bound method would make a reference cycle that keeps all this memory
-        stand = partial(self._stand, problem, theta, dtheta, start)
+        stand = partial(self._stand, problem, theta, dtheta, start.expected)
         self._passages = Passages(stand, problem.options.step, self.work.watch)
         self.passed: list[Passage] = []  # behind the last time point
 
     @staticmethod
-    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Evaluable:
-        """A time point of the system with work arrays of its own."""
+    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, expected: np.ndarray) -> Evaluable:
+        """A time point of the system with work arrays of its own; natural coordinates read angles near ``expected``."""
         return Instant(problem, theta, dtheta)
 
     def _reader(self, dtheta: np.ndarray) -> Reader | None:
@@ -154,7 +154,7 @@ class Simulation:
             work[:, WORK.index("rejected")] = np.isin(number, list(self._pieces.divided))
         broken, free = np.tile(self.broken, (rows, 1)), np.zeros(record.lam.shape, dtype=bool)
         if self.consistency and rows:
-            broken, free[:] = self.consistency.judged(record, d_record, self.broken)
+            broken, free[:] = self.consistency.broken_and_free(record, d_record, self.broken)
             self.broken = broken[-1].copy()
         singular = self._singular_multipliers(record, broken)
         if self.broken.any():
@@ -297,8 +297,9 @@ class Simulation:
 
     def _bare(self, model: Model) -> Evaluable:
         """A time point of the ``model``, without directions, with work arrays of its own."""
-        at = Instant(replace(self.problem, model=model), self.theta, np.zeros((self.theta.size, 0)))
-        at.work.kin.expected[:] = self.work.kin.expected
+        expected, none = self.work.kin.expected, np.zeros((self.theta.size, 0))
+        at = self._stand(replace(self.problem, model=model), self.theta, none, expected)
+        at.work.kin.expected[:] = expected
         return at
 
     def _contradiction(self, time: float) -> str | None:

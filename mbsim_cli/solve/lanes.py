@@ -24,7 +24,7 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import Simulation, steps_of_block
 from mbsim_cli.solve.initial import assemble_closed
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
-from mbsim_cli.solve.tape import arrays_of
+from mbsim_cli.solve.tape import size_of
 
 # Named tuples of arrays: comparison, and copies to SIMD lanes.
 
@@ -81,6 +81,10 @@ class _Lane(Simulation):
 
     rows: tuple[Record, SensitivityRecord] | None = None  # which the compiled loop fills
 
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem, assemble_closed(problem))
+        self._probe, self._formed = allocate.state(self.model, self.dtype), allocate.another(self.work.tangent)
+
     def prepared(self, steps: int) -> Run:
         """The arrays of the run that the compiled loop reads and fills in its next steps."""
         self.rows = None
@@ -90,17 +94,6 @@ class _Lane(Simulation):
             self.theta, self.directions, self.state, self.sens, self.work, self.extra, self._probe, self._formed,
             *self.rows,
         )  # fmt: skip
-
-    def make_room(self) -> None:
-        """Allocate the arrays that the compiled loop needs in addition to those of a run alone."""
-        self._probe = allocate.state(self.model, self.dtype)
-        self._formed = allocate.another(self.work.tangent)
-
-    @property
-    def bytes_of_row(self) -> int:
-        """Memory of a time point."""
-        records = (*allocate.record(self.model, 1, self.dtype), *self._records(1)[1])
-        return sum(array.nbytes for array in records)
 
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
         return self.rows or super()._records(rows)
@@ -119,7 +112,7 @@ def run_constrained(
     Also returns the share of their steps that was made one case at a time. ``poll`` may raise to interrupt; all time
     points together must not take more than ``room`` bytes.
     """
-    runs = [_attempted(lambda problem: _Lane(problem, assemble_closed(problem)), problem) for problem in problems]
+    runs = [_attempted(_Lane, problem) for problem in problems]
     alike = _alike(runs)
     alike = [
         run for run in alike if run.control == alike[0].control and equal(run.work.watch.row, alike[0].work.watch.row)
@@ -128,7 +121,7 @@ def run_constrained(
         return [None] * len(runs), 0.0
     options = alike[0].problem.options
     rows = round(options.duration / options.step) // options.output_interval + 1
-    if TOGETHER * rows * alike[0].bytes_of_row > room:
+    if TOGETHER * rows * size_of(alike[0]._records(1)) > room:
         return [None] * len(runs), 0.0
     lanes = _ConstrainedLanes(alike)
     made = lanes.made(poll)
@@ -171,8 +164,6 @@ class _ConstrainedLanes:
         integers = (np.zeros(TOGETHER, np.int64) for _ in range(5))
         self.decisions = Decisions(found, lanes_of(found), *numbers, *integers)
         self.leader = np.zeros(TOGETHER, np.int64)
-        for run in runs:
-            run.make_room()
 
     def made(self, poll: Callable[[], None]) -> list[MadeRun | None]:
         """Make the runs; None for those that fail."""
@@ -186,19 +177,15 @@ class _ConstrainedLanes:
         while self._going(found) and self._first.step < total:
             steps = min(size, total - self._first.step)
             self._advance(steps, poll)
-            self._take(found, steps)
+            going = self._going(found)
+            for run, each in going:  # each checks its new steps and stores them as a block
+                try:
+                    each.blocks.append(run.advance(steps))
+                except AnalysisError:  # the run alone will report it
+                    self.runs[self.runs.index(run)] = None
+            if 0 < len(self._going(found)) < len(going):
+                self._follow()
         return [each if run is not None else None for run, each in zip(self.runs, found, strict=True)]
-
-    def _take(self, found: Sequence[MadeRun], steps: int) -> None:
-        """Let each run check its new steps and store them as a block; runs that fail are dropped."""
-        going = self._going(found)
-        for run, each in going:
-            try:
-                each.blocks.append(run.advance(steps))
-            except AnalysisError:  # the run alone will report it
-                self.runs[self.runs.index(run)] = None
-        if 0 < len(self._going(found)) < len(going):
-            self._follow()
 
     @property
     def _first(self) -> _Lane:
@@ -233,15 +220,13 @@ class _ConstrainedLanes:
         first = next(k for k, run in enumerate(runs) if run is not None)
         for k, run in enumerate(runs):
             self.leader[k] = first if run is None else k
-            self._store(k, runs[self.leader[k]])
+            leading = runs[self.leader[k]]
+            lanes_of(self.theta)[..., k] = leading.theta
+            store(k, leading.state, self.state)
+            for name in ("kin", "tangent", "projection", "past", "corrections", "turns"):
+                store(k, getattr(leading.work, name), getattr(self.work, name))
             for array in (self.decisions.scale, self.decisions.count):
                 array[k] = array[self.leader[k]]
-
-    def _store(self, k: int, run: _Lane) -> None:
-        lanes_of(self.theta)[..., k] = run.theta
-        store(k, run.state, self.state)
-        for name in ("kin", "tangent", "projection", "past", "corrections", "turns"):
-            store(k, getattr(run.work, name), getattr(self.work, name))
 
 
 def _of_cases(work: Work) -> Work:
@@ -286,8 +271,7 @@ class RunAhead(_MadeOnce, OpenTreeSimulation):
     @property
     def bytes(self) -> int:
         """Memory of all time points, bytes."""
-        record, d_record, work = super()._records(1)
-        return (self.total + 1) * sum(array.nbytes for array in (*record, *d_record, work))
+        return (self.total + 1) * size_of(super()._records(1))
 
     def calls(self) -> Generator[Case, int, None]:
         """Yield the arguments of each call of the time loop; the generator receives the status of the call."""
@@ -298,7 +282,7 @@ class RunAhead(_MadeOnce, OpenTreeSimulation):
             begin(self.work)
             status = yield self._case(self._times(room[0].time.size)[done:], self._room(0), inside, room, done)
             self._made.append((room, status, inside))
-            used += sum(array.nbytes for array in arrays_of(inside))
+            used += size_of(inside)
             hopeless = status == Status.PAUSED and self._exceeds_step_limit()
             if hopeless or TOGETHER * (self.bytes + used) > ROOM:  # it will run alone
                 self._made_of = None

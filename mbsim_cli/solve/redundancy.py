@@ -195,7 +195,9 @@ class Consistency:
         self._rows, self._equations = allocate.multiplier_sensors(problem.model)
         self._accuracy = problem.options.gradient_tolerance
 
-    def judged(self, record: Record, d_record: SensitivityRecord, broken: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def broken_and_free(
+        self, record: Record, d_record: SensitivityRecord, broken: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Equations (N, p) that directions break at the rows of a record or before, and ``free_multipliers``.
 
         ``broken`` (p,) are those before. Multipliers are completed where the record has derivatives of its own.

@@ -161,7 +161,7 @@ class Resolution:
 
     @property
     def enough(self) -> bool:
-        """Whether there have been steps to judge by."""
+        """Whether there have been steps to estimate from."""
         return self._windows > 0
 
     @property

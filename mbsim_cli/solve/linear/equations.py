@@ -41,8 +41,9 @@ class Point:
     broken: tuple[str, ...] = ()  # parameters by which the point has no derivative
 
     def moved(self, step: float, velocity: np.ndarray, acceleration: np.ndarray) -> "Point":
-        """The point after the time ``step``, to first order."""
-        return replace(self, time=self.time + step, z=self.z + step * velocity, zd=self.zd + step * acceleration)
+        """The point after the time ``step``, with a constant acceleration."""
+        z = self.z + step * velocity + 0.5 * step * step * acceleration
+        return replace(self, time=self.time + step, z=z, zd=self.zd + step * acceleration)
 
     def stepped(self, step: complex, k: int) -> "Point":
         """The point at a value of parameter k that is larger by ``step``."""

@@ -184,13 +184,6 @@ def normalised(shape: np.ndarray, d_shape: np.ndarray) -> tuple[np.ndarray, np.n
     return scaled, d_shape / unit[:, None] - scaled[:, :, None] * (d_shape[largest, columns] / unit[:, None])
 
 
-def drift(modes: Modes, matrices: Sequence[np.ndarray], rates: Sequence[np.ndarray]) -> np.ndarray:
-    """Relative changes (k,) of eigenvalues within their own time constants, as M, C and K change at ``rates``."""
-    changes = tuple(rate[None] for rate in rates)
-    d_value = derivatives(modes, tuple(matrices), changes)[0][:, 0]  # type: ignore[arg-type]
-    return np.abs(d_value) / np.maximum(np.abs(modes.value) ** 2, 1e-300)
-
-
 MOMENT = 1e-4  # s: half the interval of differences of M, C and K along the motion
 ROUNDINGS = 4  # perturbed copies of the point, which distinguish eigenvalues from round-off
 STEADY = 1e-3  # relative change of an eigenvalue in a time constant of its own
@@ -280,7 +273,7 @@ def found_at(problem: Problem, point: Point, *, moves: bool) -> Found:
     d_shape = np.einsum("nd,dkp->nkp", T, d_q) + np.einsum("pnd,dk->nkp", d_T, found.shape)
     d_shape[:, :, broken] = np.nan
     shape, d_shape = normalised(T @ found.shape, d_shape)
-    changes_with_time = drift(found, matrices, _rates(linear)) if moves else np.zeros(found.value.size)
+    changes_with_time = drift(found, linear) if moves else np.zeros(found.value.size)
     return Found(
         found.value, d_value, shape, d_shape, found.neutral, found.close, changes_with_time, found.stable, linear.names
     )
@@ -290,12 +283,13 @@ def _matrices(equations: Equations) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return equations.M, equations.C, equations.K
 
 
-def _rates(linear: Linearising) -> list[np.ndarray]:
-    """Rates (1/s) of M, C and K along the motion, by a central difference over ``MOMENT``."""
+def drift(modes: Modes, linear: Linearising) -> np.ndarray:
+    """Relative changes (k,) of eigenvalues within their own time constants, as M, C and K change along the motion.
+
+    Their rates are central differences over ``MOMENT``.
+    """
     state = linear.equations.instant.state
-    sides = []
-    for step in (MOMENT, -MOMENT):
-        moved = linear.point.moved(step, state.zd, state.zdd)
-        moved = replace(moved, z=moved.z + 0.5 * step * step * state.zdd)
-        sides.append(_matrices(linear.at(moved)))
-    return [(ahead - behind) / (2.0 * MOMENT) for ahead, behind in zip(*sides, strict=True)]
+    ahead, behind = (_matrices(linear.at(linear.point.moved(step, state.zd, state.zdd))) for step in (MOMENT, -MOMENT))
+    dM, dC, dK = (((one - other) / (2.0 * MOMENT))[None] for one, other in zip(ahead, behind, strict=True))
+    d_value = derivatives(modes, _matrices(linear.equations), (dM, dC, dK))[0][:, 0]
+    return np.abs(d_value) / np.maximum(np.abs(modes.value) ** 2, 1e-300)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -300,12 +299,15 @@ def is_product_constant(constant: np.ndarray, other: np.ndarray) -> bool:
 
 def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], plan: Plan) -> Equations:
     """Choose equations; raise AnalysisError where something reads what natural coordinates do not have."""
-    model, found = problem.model, Equations(elastic=_elastic(problem.model.tree, plan))
+    model, found = problem.model, Equations()
+    if isinstance(model.tree, FlexibleTree):
+        listed = range(int(model.tree.elastic[0]), int(model.tree.elastic[-1]))
+        found.elastic = dict(zip(listed, plan.new(len(listed)), strict=True))
     columns = [(joint, place) for joint in joints for place in range(len(joint.columns))]
     for joint in joints:
         found.added += [row for row in joint.rows() if not _implied(fields, row)]
     if isinstance(model.tree, FlexibleTree):
-        for v, c in enumerate(model.tree.node):  # what holds nodes on their bodies
+        for v, c in enumerate(model.tree.node):  # equations that hold nodes on their bodies
             joint, place = columns[c]
             row, sine = joint.weld(place)
             found.welds.append(Weld(len(found.added), v, sine))
@@ -348,14 +350,6 @@ def _measure(found: Equations, problem: Problem, plan: Plan, columns: list[tuple
                     mixed[c] = plan.new(1)[0]
                     found.defined.append(Defined(c, mixed[c], len(found.added)))
                     found.added.append(_measured(columns, c, 1.0, problem))
-
-
-def _elastic(tree: Any, plan: Plan) -> dict[int, int]:
-    """New coordinates for the columns of elastic ones, in their order."""
-    if not isinstance(tree, FlexibleTree):
-        return {}
-    listed = range(int(tree.elastic[0]), int(tree.elastic[-1]))
-    return dict(zip(listed, plan.new(len(listed)), strict=True))
 
 
 def _measured(columns: list[tuple[TreeJoint, int]], c: int, sign: float, problem: Problem) -> Row:

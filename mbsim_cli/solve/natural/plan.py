@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mbsim_cli.solve.natural.system import NaturalSystem
 
 STEP = 1e-40  # imaginary way along a direction
-SAME = 1e-9  # relative size of what counts as nothing
+SAME = 1e-9  # relative size below which a difference of fields is round-off
 
 Local = Callable[[np.ndarray], np.ndarray]  # theta (T, size) -> vector (T, 3) in body axes
 
@@ -79,15 +79,6 @@ class Fields:
             field[:, :, 1 + column] = along[:, j]
         return field
 
-    def place(self, body: int, origin: np.ndarray, vectors: list[np.ndarray], locals_: list[np.ndarray]) -> None:
-        """Pose of a body whose ``origin`` and three vectors have the local coordinates (T, 3) of ``locals_``."""
-        inverse = np.linalg.inv(np.stack(locals_[1:], axis=2))  # (T, vector, axis)
-        columns = sum(
-            inverse[:, a, :, None, None] * vector[:, None] for a, vector in enumerate(vectors)
-        )  # (T, axis, 3, 1 + N)
-        start = origin - np.einsum("tk,tkac->tac", locals_[0], columns)
-        self.poses[body] = np.concatenate([start, columns.reshape(len(self.theta), 9, -1)], axis=1)
-
     def is_constant(self, field: np.ndarray) -> bool:
         """Whether no coordinate has a part in a field, at theta and along all directions."""
         return nothing(field[:, :, 1:], field)
@@ -148,12 +139,14 @@ class Base:
     locals: list[Local]  # of origin and vectors
 
     def place(self, fields: Fields) -> None:
-        """Put the pose among the fields."""
-        made: list[np.ndarray] = []
-        origin = self.origin(fields)
-        for vector in self.vectors:
-            made.append(vector(fields))
-        fields.place(self.body, origin, made, [local(fields.theta) for local in self.locals])
+        """Add the pose of the body to the fields: its columns are those that give the vectors."""
+        at, *locals_ = (local(fields.theta) for local in self.locals)
+        inverse = np.linalg.inv(np.stack(locals_, axis=2))  # (T, vector, axis)
+        columns: np.ndarray = sum(
+            inverse[:, a, :, None, None] * vector(fields)[:, None] for a, vector in enumerate(self.vectors)
+        )  # (T, axis, 3, 1 + N)
+        origin = self.origin(fields) - np.einsum("tk,tkac->tac", at, columns)
+        fields.poses[self.body] = np.concatenate([origin, columns.reshape(len(fields.theta), 9, -1)], axis=1)
 
 
 @dataclass

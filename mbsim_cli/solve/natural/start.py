@@ -8,7 +8,6 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Sensor, Status
 from mbsim_cli.model.coordinates import all_but
-from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Evaluable, Geometry, Standing
@@ -147,8 +146,8 @@ class NaturalSimulation(Simulation):
         return np.ones(self.state.lam.size)  # all are of lengths in m
 
     @staticmethod
-    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Standing:
-        return Standing(problem.model, theta, dtheta, start.expected)
+    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, expected: np.ndarray) -> Standing:
+        return Standing(problem.model, theta, dtheta, expected)
 
     def _reader(self, dtheta: np.ndarray) -> Reader | None:
         reacting = self.problem.reacting
@@ -157,6 +156,3 @@ class NaturalSimulation(Simulation):
     def _failure(self) -> str:
         time, status = (self.step + 1) * self.control.h, Status(self.progress.status)
         return self._contradiction(time) or self._sentence(status, time)
-
-    def _bare(self, model: Model) -> Evaluable:
-        return Standing(model, self.theta, np.zeros((self.theta.size, 0)), self.work.kin.expected)

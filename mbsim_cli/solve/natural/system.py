@@ -461,8 +461,9 @@ def in_natural_coordinates(problem: Problem) -> Problem:
     )
     meets = np.zeros((plan.size, plan.size), bool)
     for i, used in enumerate(columns):
+        # coordinates that move a body along different axes have no common inertia
         moves = (fields.poses[i][:, :, 1 + used].reshape(len(stack), 4, 3, -1) != 0.0).any(axis=(0, 1))
-        meets[np.ix_(used, used)] |= moves.T @ moves  # what moves a body along different axes has no common inertia
+        meets[np.ix_(used, used)] |= moves.T @ moves
     trios = tuple(tuple(_trios(plan, fields.poses[i], set(used.tolist()))) for i, used in enumerate(columns))
     rows, met = np.nonzero(meets)
     system = NaturalSystem(problem, plan, equations, columns, trios, (rows, met))

@@ -167,11 +167,11 @@ class LoopRows:
         """Fill in drift."""
         measure_drift(self._model, self._theta, self._at.kin, self._at.eq, self._state, record)
 
-    def judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
+    def broken_and_free(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
         """``broken`` and ``free`` of ``Block``, after sensors are filled in."""
         broken, free = np.tile(self.broken, (record.time.size, 1)), np.zeros(record.lam.shape, bool)
         if self._consistency and record.time.size:
-            broken, free[:] = self._consistency.judged(record, d_record, self.broken)
+            broken, free[:] = self._consistency.broken_and_free(record, d_record, self.broken)
             self.broken = broken[-1]
         return broken, free
 

@@ -203,7 +203,7 @@ class OpenTreeSimulation:
             self.loops = LoopRows(
                 problem, start, start.dtheta if problem.options.differentiates else start.dtheta[:, :0]
             )
-            for array in (self.directions.dtheta, *self.sens):  # what has no derivative must not disturb others
+            for array in (self.directions.dtheta, *self.sens):  # broken directions must not disturb others
                 array[:, np.flatnonzero(self.loops.broken[: array.shape[1]])] = 0.0
         self.kin = self.loops.kin if self.loops else allocate.grounded(self.model, self.theta)  # of stored time points
         self.twists = allocate.twists_of(self.model, p, self.dtype)
@@ -255,7 +255,7 @@ class OpenTreeSimulation:
         if status == Status.OK:
             block = self._with_inside(self._block(record, d_record, work))
             if self.tape is not None:
-                self._keep(self.tape, self._stretch(record))
+                self._append_to(self.tape, self._stretch(record))
             return block
         if status == Status.PAUSED and self._exceeds_step_limit():
             status = Status.TOO_MANY_STEPS
@@ -294,7 +294,7 @@ class OpenTreeSimulation:
         reach, size = _reach(steps, self.scheme.tableau), steps.size[steps.size > 0.0]
         return (float(np.median(reach)) / STABLE, float(np.median(reach / size))) if reach.size else (0.0, 0.0)
 
-    def _keep(self, tape: Tape, stretch: Stretch) -> None:
+    def _append_to(self, tape: Tape, stretch: Stretch) -> None:
         """Append the next time points to the tape."""
         if self.before is None:
             tape.add(stretch)
@@ -344,10 +344,17 @@ class OpenTreeSimulation:
         return block._replace(inside=(inside._replace(length=length),))
 
     def _stretch(self, record: Record) -> Stretch:
-        """The rows, and the steps and time points inside steps since the rows before, for the tape."""
+        """The rows, and the steps and time points inside steps since the rows before, for the tape.
+
+        The last step before them, if any, comes first.
+        """
         parts, self.inside_taken = self.inside_taken or [self.nothing_inside], []
         length, inside = _joined([(part.length, part.rows) for part in parts])
-        return Stretch(record, self._steps_taken(), inside, length)
+        steps = _joined([first_rows(self.earlier, self.earlier.count[0]), *self.taken])
+        for kept, array in zip(self.earlier, steps, strict=True):  # the last one comes before those of the next rows
+            kept[:] = array[-1:]
+        self.earlier.count[0], self.taken = 1, []
+        return Stretch(record, steps, inside, length)
 
     def steps_ahead(self, count: int) -> Steps:
         """The next ``count`` steps, fewer at the end of the run; afterwards the run cannot continue."""
@@ -384,15 +391,6 @@ class OpenTreeSimulation:
     def _rows_inside(self, share: np.ndarray, weight: np.ndarray, rows: int) -> Inside:
         record, d_record, _ = OpenTreeSimulation._records(self, rows)
         return Inside(share, weight, np.zeros(1, np.int64), np.zeros(rows), record, d_record)
-
-    def _steps_taken(self) -> Steps:
-        """Steps to the filled rows, preceded by the last step before them, if any; remembers the last one."""
-        parts = [first_rows(self.earlier, self.earlier.count[0]), *self.taken]
-        found = Steps(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-        for kept, array in zip(self.earlier, found, strict=True):
-            kept[:] = array[-1:]
-        self.earlier.count[0], self.taken = 1, []
-        return found
 
     @property
     def _remembered(self) -> list[np.ndarray]:
@@ -450,8 +448,8 @@ class OpenTreeSimulation:
         """Time points with their sensors."""
         if not observed:
             self._observe(record, d_record, self.turns)
-        judged = self.loops.judged(record, d_record) if self.loops else ()
-        return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work, self.reactions, *judged)
+        masks = self.loops.broken_and_free(record, d_record) if self.loops else ()
+        return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work, self.reactions, *masks)
 
     def _observe(self, record: Record, d_record: SensitivityRecord, turning: Turns) -> None:
         """Fill in what sensors show; ``turning`` are the angles that are followed from row to row."""
