@@ -1,7 +1,6 @@
 """Forces of constraints at stored time points, from the equations of motion, and reactions of joints."""
 
 from collections.abc import Mapping
-from typing import TypeVar
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from mbsim_cli.model.codes import Measure, Status
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem, Reacting
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.blocks import first_rows, other_rows
+from mbsim_cli.solve.blocks import other_rows
 from mbsim_cli.solve.redundancy import free_multipliers
 
 NOT_DETERMINED = "are not determined by the motion: read none"
@@ -48,15 +47,14 @@ class Balance:
 
         Also a mask (N,) of rows at which they are not found: these keep the estimates, and ``lost`` holds the reasons.
         """
-        found, d_found = _estimates(record), _estimates(d_record)
+        found, d_found = (Balanced(part.acceleration.copy(), part.reaction.copy()) for part in (record, d_record))
         lost, first = np.zeros(record.time.size, bool), 0
         while first < lost.size:
-            status, row = self._find(
-                other_rows(record, first),
-                other_rows(d_record, first),
-                other_rows(found, first),
-                other_rows(d_found, first),
-            )
+            rows, d_rows, wanted, d_wanted = (other_rows(part, first) for part in (record, d_record, found, d_found))
+            status, row = balance(
+                self._model, self._theta, self._control, self._directions, self._state, self._work, self._extra, rows,
+                d_rows, wanted, d_wanted, self._left,
+            )  # fmt: skip
             if status == Status.OK:
                 break
             first += row
@@ -68,20 +66,8 @@ class Balance:
                 reason = f"are not found: {gap}; try a larger penalty or weighting"
             self.lost[float(record.time[first].real)] = reason
             first += 1
-        return _with(record, found), _with(d_record, d_found), lost
-
-    def until_undetermined(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, tuple[int, int]]:
-        """The record up to the row that does not determine them, and the status of that row."""
-        found, d_found = _estimates(record), _estimates(d_record)
-        status = self._find(record, d_record, found, d_found)
-        return _with(record, found), status
-
-    def _find(self, record: Record, d_record: SensitivityRecord, found: Balanced, d_found: Balanced) -> tuple[int, int]:
-        """Find them up to the row of the status."""
-        return balance(
-            self._model, self._theta, self._control, self._directions, self._state, self._work, self._extra, record,
-            d_record, found, d_found, self._left,
-        )  # fmt: skip
+        record = record._replace(acceleration=found.zdd, reaction=found.lam)
+        return record, d_record._replace(acceleration=d_found.zdd, reaction=d_found.lam), lost
 
 
 def require_balance(status: tuple[int, int], record: Record) -> None:
@@ -89,17 +75,6 @@ def require_balance(status: tuple[int, int], record: Record) -> None:
     found, row = status
     if Status(found) != Status.OK:
         raise AnalysisError(f"the forces of constraints at t = {record.time[row]:g} s {NOT_DETERMINED}")
-
-
-Rows = TypeVar("Rows", Record, SensitivityRecord)
-
-
-def _estimates(record: Record | SensitivityRecord) -> Balanced:
-    return Balanced(record.acceleration.copy(), record.reaction.copy())
-
-
-def _with(record: Rows, found: Balanced) -> Rows:
-    return record._replace(acceleration=found.zdd, reaction=found.lam)
 
 
 # Power of driven constraints where steps are projected by the identity.
@@ -121,16 +96,12 @@ class DrivingPower:
 
     def write(self, record: Record) -> None:
         """Write the energies of a record; at time points whose equations do not determine forces, they stay."""
-        while record.time.size:
-            none = allocate.sensitivity_record(self._model, record.time.size, 0, self._theta.dtype.type)
-            balanced, (found, row) = self._balance.until_undetermined(record, none)
-            rows = record.time.size if found == Status.OK else row
-            shown = record._replace(reaction=balanced.reaction, sensors=np.empty_like(record.sensors))
-            observe(
-                self._model, self._theta, self._at_center, self._directions, self._kin, self._twists,
-                first_rows(shown, rows), first_rows(none, rows),
-            )  # fmt: skip
-            record = other_rows(record, rows + 1)
+        none = allocate.sensitivity_record(self._model, record.time.size, 0, self._theta.dtype.type)
+        balanced, _, lost = self._balance.of(record, none)
+        before = record.energy[lost].copy()
+        shown = record._replace(reaction=balanced.reaction, sensors=np.empty_like(record.sensors))
+        observe(self._model, self._theta, self._at_center, self._directions, self._kin, self._twists, shown, none)
+        record.energy[lost] = before
 
 
 # Forces that redundant constraints leave undetermined: those that free multipliers change while the motion stays.

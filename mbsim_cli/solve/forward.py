@@ -272,28 +272,23 @@ class Simulation:
 
     def _failure(self) -> str:
         """A sentence on the cause of the failed step."""
-        time = (self.step + 1) * self.control.h
-        status = Status(self.progress.status)
+        problem, theta, time = self.problem, self.theta, (self.step + 1) * self.control.h
+        status, found = Status(self.progress.status), None
         if self.dtype is np.float64:
-            undefined = undefined_at(self.problem, self.theta, time, self.state.z, self.state.zd)
-            if undefined is not None:
-                return undefined
-            diagnosis = Diagnosis(self.problem, self.theta, time)
-            found = self._contradiction(time) or diagnosis.sentence(status, self.started, self.rank, self.reached)
-            if found is not None:
-                return found
-        return self._sentence(status, time)
-
-    def _sentence(self, status: Status, time: float) -> str:
-        """A sentence on the iteration that failed, if the position is not the cause."""
-        found = None
-        if status == Status.NO_CONVERGENCE and self.dtype is np.float64:
-            work, column = self.work, self.work.column
-            last, roots = (column.x[:, 0], column.mu[:, 0]), np.sqrt(work.tangent.alpha / self.control.ratio)
-            gaps = roots * column.e[:, 0], roots * column.residual[:, 0]
-            failed = Failed(time, self.control.h, self.state, *last, work.tangent.weight, work.past.zdd, *gaps)
-            found = why_not_converged(failed, self.problem, self.theta, self._bare)
-        return found or sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)
+            in_joints, near = not problem.options.natural, self.work.kin.expected
+            if in_joints:
+                found = undefined_at(problem, theta, time, self.state.z, self.state.zd)
+            if found is None and self.consistency:
+                found = self.consistency.contradiction_at(self.state.z, near, time)
+            if found is None and in_joints:
+                found = Diagnosis(problem, theta, time).sentence(status, self.started, self.rank, self.reached)
+            if found is None and status == Status.NO_CONVERGENCE:
+                work, column = self.work, self.work.column
+                last, roots = (column.x[:, 0], column.mu[:, 0]), np.sqrt(work.tangent.alpha / self.control.ratio)
+                gaps = roots * column.e[:, 0], roots * column.residual[:, 0]
+                failed = Failed(time, self.control.h, self.state, *last, work.tangent.weight, work.past.zdd, *gaps)
+                found = why_not_converged(failed, problem, theta, self._bare)
+        return found or sentence(status, time, problem, self.state.zdd, self.work.eq.phi)
 
     def _bare(self, model: Model) -> Evaluable:
         """A time point of the ``model``, without directions, with work arrays of its own."""
@@ -301,11 +296,6 @@ class Simulation:
         at = self._stand(replace(self.problem, model=model), self.theta, none, expected)
         at.work.kin.expected[:] = expected
         return at
-
-    def _contradiction(self, time: float) -> str | None:
-        """Constraints that contradict each other in the step that fails, as a sentence."""
-        near = self.work.kin.expected
-        return self.consistency.contradiction_at(self.state.z, near, time) if self.consistency else None
 
 
 def start(

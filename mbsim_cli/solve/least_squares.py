@@ -25,8 +25,9 @@ def least_squares(at: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], sta
         slope, size = J.T @ f, np.linalg.norm(f)
         if size < SOLVED or np.linalg.norm(slope) <= FLAT * size * np.linalg.norm(J):
             break
-        step = _step(J, damping, slope)
-        if step is None:  # columns depend on each other, and good steps have reduced the damping to nothing
+        try:
+            step = -np.linalg.solve(J.T @ J + damping * np.eye(x.size), slope)
+        except np.linalg.LinAlgError:  # columns depend on each other, and good steps have reduced the damping to zero
             damping, growth = damping * growth, 2.0 * growth
             continue
         if np.linalg.norm(step) <= np.finfo(float).eps * (1.0 + np.linalg.norm(x)):
@@ -40,11 +41,3 @@ def least_squares(at: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], sta
         else:
             damping, growth = damping * growth, 2.0 * growth
     return x
-
-
-def _step(J: np.ndarray, damping: float, slope: np.ndarray) -> np.ndarray | None:
-    """The damped step (n,), or None where its equations are singular."""
-    try:
-        return -np.linalg.solve(J.T @ J + damping * np.eye(slope.size), slope)
-    except np.linalg.LinAlgError:
-        return None

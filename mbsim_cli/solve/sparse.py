@@ -49,22 +49,20 @@ class Sparse(NDArrayOperatorsMixin):
         return out
 
     def __getitem__(self, key: Any) -> Any:
+        """Rows (k, p), or other parts, as arrays; all columns are the matrix itself."""
         if isinstance(key, tuple):
-            of_columns = len(key) == 2 and key[0] == slice(None) and isinstance(key[1], slice)
-            return self._columns(key[1]) if of_columns else self.dense[key]
+            if not (len(key) == 2 and key[0] == slice(None) and isinstance(key[1], slice)):
+                return self.dense[key]
+            columns = range(self.shape[1])[key[1]]
+            if columns == range(self.shape[1]):
+                return self
+            return self.dense[:, key[1]] if columns else np.zeros((self.shape[0], 0))
         rows = np.arange(self.shape[0])[key]
         out = np.zeros((rows.size, self.shape[1]))
         for place, row in enumerate(rows.ravel().tolist()):
             entries = slice(self._first[row], self._first[row + 1])
             out[place, self._column[entries]] = self._value[entries]
         return out.reshape(*rows.shape, self.shape[1])
-
-    def _columns(self, wanted: slice) -> Any:
-        """Columns (n, k): itself where these are all, else an array."""
-        columns = range(self.shape[1])[wanted]
-        if columns == range(self.shape[1]):
-            return self
-        return self.dense[:, wanted] if columns else np.zeros((self.shape[0], 0))
 
     def __len__(self) -> int:
         return self.shape[0]

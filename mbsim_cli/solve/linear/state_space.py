@@ -60,7 +60,7 @@ def inputs_of(problem: Problem, names: Sequence[str], time: float, theta: np.nda
     forces = [name for name in problem.names.forces if "(" not in name]  # without those that show calls of laws
     for name in names:
         if name in forces:
-            found, size = _of_force(problem, name), 1.0 / _factor(problem, name, time, theta)
+            found, size = _of_force(problem, name, time, theta)
         elif f"laws.{name}" in problem.names.laws:
             found, size = [(name, "", _of_law(problem, name, time))], 1.0
         else:
@@ -77,42 +77,31 @@ def inputs_of(problem: Problem, names: Sequence[str], time: float, theta: np.nda
     return Inputs(labels, units, np.stack(columns, axis=1) if columns else np.zeros((theta.size, 0)))
 
 
-def _of_force(problem: Problem, name: str) -> list[tuple[str, str, list[int]]]:
-    """Inputs of a force: a number, or three components, added to its value."""
-    number = problem.names.forces.index(name)
-    forces = problem.model.forces
-    kind, first = forces.kind[number], int(forces.theta[number])
+def _of_force(
+    problem: Problem, name: str, time: float, theta: np.ndarray
+) -> tuple[list[tuple[str, str, list[int]]], Any]:
+    """Inputs of a force, a number or three components added to its value; and by how much a unit changes numbers.
+
+    Raises UsageError where a law that multiplies the force is zero at the time.
+    """
+    number, forces, measures = problem.names.forces.index(name), problem.model.forces, problem.model.measures
+    kind, first, law = forces.kind[number], int(forces.theta[number]), int(forces.law[number, 0])
     if kind == Force.ALONG_MEASURE:
-        return [(name, _unit_along(problem, int(forces.measure[number])), [first + CONSTANT_FORCE])]
-    if kind in APPLIED:
-        unit = "N" if kind == Force.POINT_FORCE else "N m"
-        return [(f"{name}.{axis}", unit, [first + VECTOR + k]) for k, axis in enumerate(AXES)]
-    raise UsageError(
-        f"{option('inputs')}: {name!r} follows the motion, and nothing can be added to it; name another force"
-    )
-
-
-def _factor(problem: Problem, name: str, time: float, theta: np.ndarray) -> Any:
-    """The law by which the value of a force is multiplied, at a time; raises UsageError where it is zero."""
-    forces, number = problem.model.forces, problem.names.forces.index(name)
-    law = int(forces.law[number, 0])
-    if forces.kind[number] not in APPLIED or law == NONE:
-        return 1.0
-    factor = law_value(problem.model.laws, theta, law, time)[0]
+        measure = int(forces.measure[number])
+        unit = "N m" if measures.kind[measure] == Measure.ANGLE else "N"
+        if measures.kind[measure] == Measure.COORDINATES:
+            columns = measures.coordinate[measures.first[measure] : measures.first[measure + 1]]
+            unit = force_on(problem.names.coordinate_units[int(of_columns(problem.model.tree, columns)[0])])
+        return [(name, unit, [first + CONSTANT_FORCE])], 1.0
+    if kind not in APPLIED:
+        raise UsageError(
+            f"{option('inputs')}: {name!r} follows the motion, and nothing can be added to it; name another force"
+        )
+    factor = 1.0 if law == NONE else law_value(problem.model.laws, theta, law, time)[0]
     if factor == 0.0:
         raise UsageError(f"{option('inputs')}: a law multiplies force {name!r} and is zero at {time:g} s; name the law")
-    return factor
-
-
-def _unit_along(problem: Problem, measure: int) -> str:
-    """Unit of a force along a measure."""
-    measures = problem.model.measures
-    if measures.kind[measure] == Measure.COORDINATES:
-        coordinate = of_columns(
-            problem.model.tree, measures.coordinate[measures.first[measure] : measures.first[measure + 1]]
-        )
-        return force_on(problem.names.coordinate_units[int(coordinate[0])])
-    return "N m" if measures.kind[measure] == Measure.ANGLE else "N"
+    unit = "N" if kind == Force.POINT_FORCE else "N m"
+    return [(f"{name}.{axis}", unit, [first + VECTOR + k]) for k, axis in enumerate(AXES)], 1.0 / factor
 
 
 def _of_law(problem: Problem, name: str, time: float) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.codes import Sensor, Status
+from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
@@ -152,7 +152,3 @@ class NaturalSimulation(Simulation):
     def _reader(self, dtheta: np.ndarray) -> Reader | None:
         reacting = self.problem.reacting
         return None if reacting is None else NaturalReactions(self.problem, reacting, self.theta, dtheta)
-
-    def _failure(self) -> str:
-        time, status = (self.step + 1) * self.control.h, Status(self.progress.status)
-        return self._contradiction(time) or self._sentence(status, time)
