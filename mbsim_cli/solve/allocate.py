@@ -151,16 +151,6 @@ def multiplier_sensors(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return model.sensors.first[reading], model.sensors.index[reading]
 
 
-def equations(model: Model, dtype: type) -> Equations:
-    """Allocate Equations."""
-    _, n, m = sizes(model)
-
-    def z(*shape: int) -> np.ndarray:
-        return np.zeros(shape, dtype)
-
-    return Equations(jacobian(m, n, dtype), z(m, LINE_SIZE), z(m, 12), z(m), z(m), z(m), z(n), z(n))
-
-
 def jacobian(m: int, n: int, dtype: type) -> np.ndarray:
     """Allocate J (m, n), padded at the end because its last row, too, is read in blocks of columns."""
     return zeros((m * n + WIDTH,), dtype)[: m * n].reshape(m, n)
@@ -255,7 +245,9 @@ def work_at_instant(model: Model, theta: np.ndarray) -> WorkAtInstant:
     """Allocate WorkAtInstant."""
     kin, dtype = grounded(model, theta), theta.dtype.type
     comp = allocators(model).composite(model, theta if isinstance(model.tree, NATURAL) else dtype)
-    return WorkAtInstant(kin, comp, equations(model, dtype), turns(model))
+    _, n, m = sizes(model)
+    others = (np.zeros(shape, dtype) for shape in ((m, LINE_SIZE), (m, 12), m, m, m, n, n))
+    return WorkAtInstant(kin, comp, Equations(jacobian(m, n, dtype), *others), turns(model))
 
 
 def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.ndarray | None = None) -> Work:

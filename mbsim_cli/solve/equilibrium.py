@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NoReturn
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class Modes:
     shape: np.ndarray  # (n, d) coordinates of each mode
     stiffness: np.ndarray  # (d, d) 1/s^2
     value: np.ndarray  # (d,) its diagonal
-    force: np.ndarray  # (d,) unbalanced, along each mode
+    force: np.ndarray  # (d,) unbalanced force along each mode
     neutral: np.ndarray  # (d,) bool: no force resists the mode
 
     @property
@@ -225,8 +224,8 @@ def _weight(start: Instant) -> float:
     return float(mass * np.linalg.norm(theta[GRAVITY : GRAVITY + 3]))
 
 
-OF_STIFFNESS = 1e-12  # force over stiffness and size, of round-off
-SOLVED = 1e-13  # last correction, relative
+OF_STIFFNESS = 1e-12  # force over stiffness and size of coordinates, below which it is round-off
+SOLVED = 1e-13  # last correction of Newton's iteration, relative
 CONTRACTING = 0.3  # correction over the one before it, above which Newton may reach another equilibrium
 NOISE = 1e-10  # relative correction below which round-off may prevent contraction
 MOST_SLIDES = 30  # moves along neutral modes towards the initial position
@@ -328,15 +327,22 @@ class NearestEquilibrium(Statics):
         """Solve all equations with the held coordinates at their initial values, approached in steps if necessary."""
         origin = self.state.z[held].copy()
         done, step = 0.0, 1.0
-        while done < 1.0:
+        while done < 1.0 and step >= SHORTEST_RETURN:
             before, way = self.state.z.copy(), min(1.0, done + step)
             self.state.z[held] = origin + way * (initial[held] - origin)
             if self.solve_all(held, rows):
                 done, step = way, 2.0 * step
                 continue
             self.state.z[:], step = before, 0.5 * step
-            if step < SHORTEST_RETURN:
-                self._fail_to_return(held, modes)
+        free = np.setdiff1d(held, self.hold)
+        if done < 1.0 and free.size:
+            raise AnalysisError(f"no equilibrium was found with {self._at_start(free)}; {ADVICE}")
+        if done < 1.0:
+            weakest = int(np.argmax(np.abs(modes.shape[:, np.argmin(np.abs(modes.value))])))
+            raise AnalysisError(
+                f"no equilibrium is certain: where forces balance, what resists {self.names.coordinates[weakest]} "
+                f"vanishes with them; {ADVICE}"
+            )
 
     def _left(self) -> np.ndarray:
         """Forces (n,) at a solution, zero on coordinates that keep their values; evaluates ``unit``."""
@@ -390,16 +396,6 @@ class NearestEquilibrium(Statics):
         """Derivative of all equations by coordinates and multipliers, at the state that ``unit`` evaluated last."""
         K, J = self.stiffness[np.ix_(others, others)], self.eq.J[np.ix_(rows, others)]
         return np.block([[K, J.T], [J, np.zeros((rows.size, rows.size), self.dtype)]])
-
-    def _fail_to_return(self, held: np.ndarray, modes: Modes) -> NoReturn:
-        free = np.setdiff1d(held, self.hold)
-        if free.size:
-            raise AnalysisError(f"no equilibrium was found with {self._at_start(free)}; {ADVICE}")
-        weakest = int(np.argmax(np.abs(modes.shape[:, np.argmin(np.abs(modes.value))])))
-        raise AnalysisError(
-            f"no equilibrium is certain: where forces balance, what resists {self.names.coordinates[weakest]} vanishes "
-            f"with them; {ADVICE}"
-        )
 
     def _at_start(self, columns: np.ndarray) -> str:
         names = ", ".join(self.names.coordinates[c] for c in columns)

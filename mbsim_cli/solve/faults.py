@@ -55,12 +55,12 @@ def independence(J: np.ndarray, scales: Scales) -> tuple[np.ndarray, np.ndarray,
 OPEN = 1e-8  # m, in the mechanism's unit, or rad: above this no position satisfies the constraints
 SINGULAR = 0.05  # of the independence that the constraints had at the start
 NOTICED = 0.1  # share of an equation in a combination
-NOTHING = 1e-11  # eigenvalue of the scaled inertia
+NOTHING = 1e-11  # eigenvalue of the scaled inertia below which nothing resists its motion
 
 
 BISECTIONS = 40
 VANISHED = 0.02  # share of its size behind the passage, below which a singular value counts as zero
-MOVED = 1e-3  # share of a parameter's largest effect on a constraint that moves u
+MOVED = 1e-3  # share of a parameter's largest effect on constraints, above which it moves the singular combination
 INVOLVED = 0.1  # share of the largest entry of u that makes a constraint one of the singular ones
 
 
@@ -272,7 +272,7 @@ class Diagnosis:
         M, J = self.instant.out.M, self.instant.work.eq.J
         roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
         values, vectors = np.linalg.eigh(M / np.outer(roots, roots) + J.T @ J)
-        if not values[0] <= NOTHING:  # nor is it where it is no number
+        if not values[0] <= NOTHING:  # also where it is NaN
             return None
         name = self.problem.names.coordinates[int(np.argmax(np.abs(vectors[:, 0])))]
         return (
@@ -345,10 +345,10 @@ def step_sentence(
     )
 
 
-SHORT = 1e-5  # part of the way between two iterates along which tangents are taken
+SHORT = 1e-5  # share of the way between two iterates over which the difference for a tangent is taken
 FLAT = 0.1  # sine between a wheel's axis and the road's normal
 SOFT = 0.5  # share of the constraint violations that remains after a correction
-SLIGHT = 1e-3  # part of a correction that is round-off of constraints
+SLIGHT = 1e-3  # open constraints over a correction, below which they are round-off
 FAST = 0.2  # change of accelerations in a step, of their size
 
 Stand = Callable[[Model], Evaluable]

@@ -25,14 +25,14 @@ from mbsim_cli.solve.tape import Tape
 
 ITERATIONS = 12  # of Newton, in a step
 CONTRACTING = 0.25  # correction over the one before it, at most
-NEAR = 0.05  # rad or the mechanism's unit: first correction that is always small enough
-OF_WAY = 0.3  # of the way, the same
-SOLVED = 1e-13  # last correction, in these units
-ROUNDED = 1e-11  # correction that may be as small as they become
+NEAR = 0.05  # rad or the mechanism's unit: a first correction up to this size is accepted
+OF_WAY = 0.3  # a first correction up to this share of the predicted move is accepted
+SOLVED = 1e-13  # last correction, in units of coordinates
+ROUNDED = 1e-11  # correction, the same, that is accepted where the iteration ends by round-off
 NOISE = 1e-9  # correction below which round-off may prevent contraction
-SHORTEST = 1e-10  # step, of the time between two samples
-SINGULAR = 1e-10  # smallest singular value over the largest, of rows of unit length
-NEARLY = 1e-3  # the same over that at the start, where the motion cannot go on
+SHORTEST = 1e-10  # shortest step over the time between two samples
+SINGULAR = 1e-10  # smallest singular value over the largest, of rows of unit length, in a singular position
+NEARLY = 1e-3  # smallest singular value over that at the start, below which the mechanism locks
 
 
 @dataclass
@@ -152,6 +152,7 @@ class Path:
             self.rows = np.sort(order[:rank])
 
     def _size(self, z: np.ndarray) -> float:
+        """Largest change of a coordinate in a change z (n,), in units of coordinates."""
         return float(np.abs(z.real / self._columns).max(initial=0.0))
 
     def _independence(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -141,8 +141,8 @@ SHOWN = 6
 RAN_AWAY = 1e6  # residual, in its unit, of a diverged iteration, which shows nothing about nearby positions
 
 
-DIRECT = 1e-7  # of what a direction moves the equations by
-ROUND_OFF = 1e-10  # of a change of the model's numbers by one
+DIRECT = 1e-7  # residual over the change of an equation along a direction, below which it is round-off
+ROUND_OFF = 1e-10  # residual over the change of the model's numbers, the same
 VIOLATED = 1e-3  # of the unit of a constraint: more than a long step leaves
 STUCK = 1e-8  # the same, where a step fails
 UNCONVERGED = 10.0  # times the accuracy of the derivatives of positions
@@ -217,7 +217,10 @@ class Consistency:
         return mask
 
     def complete(self, record: Record, d_record: SensitivityRecord) -> np.ndarray:
-        """Let the multipliers of all time points turn with J; return the equations (N, p) that the directions break."""
+        """Add the turn of the range of J to derivatives of multipliers; return equations (N, p) that directions break.
+
+        With J w = lambda this is (1 - P) J' w, P the projection onto the range: docs/theory/adjoint.md, section 7.
+        """
         rows, at = record.time.size, self._at
         J = np.empty((rows, at.m, at.n), at.dtype)
         left, still = (np.empty((rows, at.m, at.p), at.dtype) for _ in range(2))
@@ -230,7 +233,7 @@ class Consistency:
         J = without_columns(J, self._held)
         for multipliers, derivatives in ((record.lam, d_record.lam), (record.reaction, d_record.reaction)):
             w = preimage(J, multipliers[..., None])[..., 0]
-            turned = -still  # J' w: laws of time, which Phi' holds too, do not know w
+            turned = -still  # J' w, by Phi' at the velocities w less Phi' at rest, which holds the laws of time
             for row in range(rows):
                 at.sens.z[:] = d_record.position[row]
                 self._stand(record, row, w[row])

@@ -14,9 +14,9 @@ from mbsim_cli.model.problem import Block, Problem
 GIVEN = "the motion is given"
 WINDOW = 4  # steps
 BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0  # of the window's length
-SMALL = 1e-3  # of the largest motion of a unit: what moves less is measured by that
-ROUND_OFF = 1e-9  # m or rad, or of a coordinate over a parameter: what moves less is at rest
-AT_REST = 1e-3  # of the largest squared speed: slower motions do not measure time shifts
+SMALL = 1e-3  # share of the largest motion of a unit, by which errors of coordinates that move less are measured
+ROUND_OFF = 1e-9  # m or rad, or of a coordinate over a parameter: coordinates that move less are at rest
+AT_REST = 1e-3  # share of the largest squared speed: slower motions do not measure time shifts
 COMPARED = 1000  # times at which two runs are compared
 NOTHING = np.zeros(0)
 FOLLOWED = 0.3  # error at the end, over the range of a coordinate, beyond which it does not measure time shifts

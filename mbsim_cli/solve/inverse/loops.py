@@ -25,7 +25,7 @@ from mbsim_cli.solve.kinematics import Following, Lost, Sampler
 from mbsim_cli.solve.tape import Tape
 
 SAMPLES = 128  # in a block
-IDLE = 1e-9  # share of the largest motion of drives below which they do not move a freedom
+IDLE = 1e-9  # singular value of the motions of drives, relative, below which the mechanism moves without them
 
 
 class Driven(NamedTuple):

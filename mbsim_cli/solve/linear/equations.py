@@ -104,6 +104,7 @@ def at_time(problem: Problem, time: float) -> Point:
 
 
 def _named(problem: Problem, broken: Sequence[int] | np.ndarray) -> tuple[str, ...]:
+    """Names of the parameters whose directions are broken, as in ``Block.broken`` (p,)."""
     return tuple(name for name, found in zip(problem.names.parameters, broken, strict=False) if found)
 
 
@@ -250,7 +251,7 @@ class Linearising:
                for o, levels in enumerate(((B, 0 * B, 0 * B), (B1, B, 0 * B), (B2, 2.0 * B1, B)))]  # fmt: skip
         none = np.zeros((len(hold), k))
         phi_u = [np.concatenate([at.out.dphi[o][:, 3 * s : 3 * s + k], none]) for o in range(3)]
-        if not self._chosen:  # independent motions are those that the file declares, where they are
+        if not self._chosen:  # prefer the independent coordinates that the file declares
             preferred = np.zeros(s, bool)
             preferred[: len(chart.plain)] = self.problem.independent[chart.plain]
             chart.choose(phi[0][0].real, preferred)

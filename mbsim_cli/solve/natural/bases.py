@@ -1,7 +1,8 @@
 """The base of points and vectors that carries each body, chosen once; bodies follow one another as in the tree.
 
-A body takes over what those before it share with it, and completes its base by points of its own that others will
-share, or by unit vectors. A body whose axis keeps its direction needs two points only, the second in a plane.
+A body takes over the points and vectors that earlier bodies share with it. It completes its base by points of its own
+that later bodies will share, or by unit vectors. A body whose axis keeps its direction needs two points only, the
+second in a plane.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from mbsim_cli.solve.natural.joints import Shared, TreeJoint, is_product_constan
 from mbsim_cli.solve.natural.plan import Base, Fields, Group, Local, Plan, Rigid, axis, given
 
 SLANTED = 0.5  # sine of the angle from the axis of a body above which a point serves to turn it
-FLAT = 0.1  # sine of the angle from those before below which a vector does not serve as one of the base
+FLAT = 0.1  # sine of the angle from the plane of earlier vectors below which a vector is not one of the base
 
 
 @dataclass

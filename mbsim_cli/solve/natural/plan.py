@@ -12,7 +12,7 @@ from mbsim_cli.model.layout import GROUND, Names
 if TYPE_CHECKING:
     from mbsim_cli.solve.natural.system import NaturalSystem
 
-STEP = 1e-40  # imaginary way along a direction
+STEP = 1e-40  # size of the imaginary step along a direction
 SAME = 1e-9  # relative size below which a difference of fields is round-off
 
 Local = Callable[[np.ndarray], np.ndarray]  # theta (T, size) -> vector (T, 3) in body axes
@@ -53,7 +53,7 @@ def derivative_of(stack: np.ndarray, p: int) -> np.ndarray:
 
 
 class Fields:
-    """Poses of bodies (T, 12, 1 + N): origin, then the columns of the rotation matrix."""
+    """Poses of bodies (T, 12, 1 + N), affine in N coordinates: origin, then the columns of the rotation matrix."""
 
     def __init__(self, theta: np.ndarray, N: int) -> None:
         self.theta, self.N = theta, N
