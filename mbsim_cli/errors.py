@@ -58,7 +58,7 @@ def _made_again(kind: type[MbsimError], args: tuple[Any, ...], state: dict[str, 
 
 
 class UsageError(MbsimError):
-    """A command was called with arguments that make no sense."""
+    """Arguments of a command or a call are wrong."""
 
     exit_code = 2
 

@@ -44,7 +44,7 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
     has_zeros = any(not entry["value"] for entry in entries[:top])
     of_zeros = " (of one that is zero, 1 % of the size beside it)" * has_zeros
     shown = f"{min(top, len(entries))} of {len(entries)} numbers"
-    tell(f"what 1 % of each number changes{of_zeros}; {shown}, largest effects first:")
+    tell(f"effects of a change of each number by 1 %{of_zeros}; {shown}, largest effects first:")
     show_table(plain_table(("number", "its value", *titles), rows))
     undefined = {name: why for o in objectives.values() for name, why in o["undefined"].items()}
     if undefined:

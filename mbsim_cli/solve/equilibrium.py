@@ -340,8 +340,8 @@ class NearestEquilibrium(Statics):
         if done < 1.0:
             weakest = int(np.argmax(np.abs(modes.shape[:, np.argmin(np.abs(modes.value))])))
             raise AnalysisError(
-                f"no equilibrium is certain: where forces balance, what resists {self.names.coordinates[weakest]} "
-                f"vanishes with them; {ADVICE}"
+                "no equilibrium is certain: where forces balance, the stiffness along "
+                f"{self.names.coordinates[weakest]} vanishes, too; {ADVICE}"
             )
 
     def _left(self) -> np.ndarray:

@@ -51,7 +51,7 @@ def loads(
     parameters: Mapping[str, float] | None = None,
     **values: float,
 ) -> Model:
-    """The model of a text as a model file has it, or of a mapping like that; other arguments are those of ``load``.
+    """The model of a text in the form of a model file, or of a mapping of its sections; other arguments as of ``load``.
 
     Messages call it ``model.yaml``. It includes no files; tables and meshes are looked for in the working directory.
     Numbers and arrays of numpy may stand in a mapping.
@@ -122,7 +122,7 @@ def optimize(
     listener: Listener = SILENT,
     **replaced: Any,
 ) -> Result:
-    """Search as ``mbsim optimize`` does for what an optimization of the file asks for, the only one or that of a name.
+    """Search for better parameters as ``mbsim optimize`` does, by an optimization of the file; None: the only one.
 
     Returns the result of the best design, which is written to ``output`` (MODEL-NAME.h5) with all designs that were
     tried; its ``report["optimization"]`` is what ``--json`` prints. ``algorithm`` (auto, slsqp, trust-constr, ipopt or
@@ -164,7 +164,7 @@ def sweep(
     listener: Listener = SILENT,
     **replaced: Any,
 ) -> Study:
-    """Compute a parameter study of a model file, or what is missing of it, as ``load`` and ``Model.sweep`` do.
+    """Compute or continue a parameter study of a model file, as ``load`` and ``Model.sweep`` do.
 
     Values may be those of constants, too.
     """
@@ -182,11 +182,11 @@ def sweep(
 
 
 def open_study(folder: str | PathLike[str]) -> Study:
-    """The study in a folder, however far it is; nothing is computed. Raises InputOutputError where there is none."""
+    """The study in a folder, complete or not; nothing is computed. Raises InputOutputError where there is none."""
     return Study(folder)
 
 
 def open(path: str | PathLike[str]) -> Result:
-    """A result file; histories are read when they are asked for. Raises InputOutputError for what is none."""
+    """A result file; histories are read when they are asked for. Raises InputOutputError for any other file."""
     record = ResultFile(Path(path), checked=True)
     return Result(record, record.report)

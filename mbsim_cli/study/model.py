@@ -340,18 +340,18 @@ class Model:
         force: bool = False,
         **replaced: Any,
     ) -> "Study":
-        """Compute a parameter study, or what is missing of it, as ``mbsim sweep`` does, and return it.
+        """Compute or continue a parameter study, as ``mbsim sweep`` does, and return it.
 
         ``study`` is the name of one that the file states, None for the only one, or a mapping as under ``study`` in a
         file, with lists or arrays: ``{"zip": {"L_s1": values, "m_A1": others}}``, ``{"sobol": {"parameters": ["L_s1"],
         "count": 64}}``. Rows are stored in ``folder`` (MODEL-STUDY) as they are computed, and the same call continues
-        where one ended, whichever way; a folder of another study is refused without ``force``, which clears it.
+        a study that was interrupted; a folder of another study is refused without ``force``, which clears it.
 
         ``workers`` is the number of processes: 1 is this one, 0 is one for each processor. ``keep`` is "objectives",
         "sensors" or "full". A case that fails, or takes more than ``case_timeout`` seconds, is a row; more than
         ``max_failures`` of them raise AnalysisError. Other keyword arguments replace parameters and options of the
         analysis, as of ``run``. Raises ModelError, UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt
-        where a row is whole.
+        behind a complete row.
         """
         from mbsim_cli.study.sweep.running import run_study, work_of
         from mbsim_cli.study.sweep.study import Study

@@ -149,7 +149,7 @@ class Poses(NamedTuple):
 
 
 class Result(Mapping[str, np.ndarray]):
-    """A mapping from names of histories to arrays, time first; and all else that a result file tells.
+    """A mapping from names of histories to arrays, time first; and all other contents of a result file.
 
     ``result["r2"]`` is a sensor (N, k), or (N,) of one number, ``result["r2.y"]`` (N,) a column, by the names that
     ``mbsim plot`` takes, and ``result["sensors/r2"]`` any variable by its path in result files, in its shape there:
@@ -277,7 +277,7 @@ class Result(Mapping[str, np.ndarray]):
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
+        """Warnings of the run, a sentence each."""
         return list(self.report["warnings"])
 
     @property
@@ -288,8 +288,8 @@ class Result(Mapping[str, np.ndarray]):
     def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Write the result file that ``mbsim run`` writes, and ``open`` reads; return its path.
 
-        It gets its name when it is whole; an earlier result goes then. Another file goes with ``force`` alone, and one
-        of the model never: InputOutputError, as for whatever else keeps it from being written.
+        The file gets its name when it is complete. It replaces an earlier result, any other file only with ``force``,
+        and never a file of the model. Raises InputOutputError where it cannot be written.
         """
         self.record.save(Path(path), force=force)
         return Path(path)
@@ -383,7 +383,7 @@ METHOD = "ddm"  # which differentiates histories
 class Residuals:
     """Histories of a model minus measurements, as functions of ``rho`` (p,), its parameters ``differentiated``.
 
-    ``residuals(rho)`` (m,) are those of all histories, one behind the other, without what was not measured (NaN), each
+    ``residuals(rho)`` (m,) are those of all histories, concatenated, without readings that are missing (NaN), each
     over its scale; ``residuals.jacobian(rho)`` (m, p) their derivatives. Both come from one run, which is kept until
     other values are asked for. Raise what ``Model.run`` does.
     """

@@ -50,7 +50,7 @@ def test_commands_work_one_after_the_other(mbsim, clone):
     done = {command: mbsim(*words[command]) for command in PLAIN}
     assert [(command, done[command].code) for command in PLAIN] == [(c, 0) for c in PLAIN]
     (ranked,) = (outcome.out for command, outcome in done.items() if "--all-numbers" in command)
-    assert_printed(ranked, "what 1 % of each number changes")
+    assert_printed(ranked, "effects of a change of each number by 1 %")
 
 
 def assert_printed(said, first):

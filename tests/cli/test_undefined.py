@@ -99,7 +99,7 @@ def test_a_parameter_that_moves_redundant_equations_apart(run, mbsim):
         gradient = objective["gradient"]
         assert gradient["L1"] is None and None not in (gradient["both"], gradient["m"]), name
         assert list(objective["undefined"]) == ["L1"]
-        assert objective["undefined"]["L1"].startswith("L1 breaks B")
+        assert objective["undefined"]["L1"].startswith("a change of L1 violates B")
         stored = result[f"objectives/{name}"]
         assert np.isnan(stored["gradient"]).tolist() == [True, False, False]
         assert [text.decode() for text in stored["undefined"]] == [objective["undefined"]["L1"], "", ""]
@@ -107,17 +107,17 @@ def test_a_parameter_that_moves_redundant_equations_apart(run, mbsim):
         assert np.isnan(result[f"sensitivity/{history}"][..., 0]).all()
         assert np.isfinite(result[f"sensitivity/{history}"][..., 1:]).all()
     shown = mbsim("inspect", "model.h5").out
-    assert "NaN" in shown and "d/d L1 is NaN: L1 breaks B" in shown
+    assert "NaN" in shown and "d/d L1 is NaN: a change of L1 violates B" in shown
     printed = mbsim("run", "model.yaml", "-o", "again.h5").out
-    assert "NaN" in printed and "d/d L1 is NaN: L1 breaks B" in printed
+    assert "NaN" in printed and "d/d L1 is NaN: a change of L1 violates B" in printed
 
 
 def test_a_pin_that_leaves_the_plane(run):
-    """The equation out of the plane holds whatever the coordinates are, and is none that the solver sees."""
+    """The equation out of the plane holds in every position, and the solver does not have it."""
     report, _ = run(PIN)
     for objective in report["objectives"].values():
         assert objective["gradient"]["zB"] is None and objective["gradient"]["L"] is not None
-        assert objective["undefined"]["zB"].startswith("C.z holds whatever the coordinates are, and zB breaks it")
+        assert objective["undefined"]["zB"].startswith("C.z holds in every position, and a change of zB violates it")
 
 
 def test_a_law_that_departs_from_another_one_later(run):
@@ -149,7 +149,7 @@ def test_checks_say_it_too(tmp_path, mbsim):
     outcome = mbsim("check", "model.yaml", "--json")
     assert outcome.code == 1
     rows = {row["name"]: row for row in outcome.json["checks"]}
-    assert not rows["x"]["passed"] and "d x / d L1 is NaN: L1 breaks B" in rows["x"]["message"]
+    assert not rows["x"]["passed"] and "d x / d L1 is NaN: a change of L1 violates B" in rows["x"]["message"]
     assert rows["no derivative"]["passed"] and rows["no derivative"]["parameter"] == "L1"
     numerical = [row for row in outcome.json["checks"] if row["kind"] == "numerical"]
     assert len(numerical) == 3 and all(row["passed"] for row in numerical)

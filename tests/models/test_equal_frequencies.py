@@ -63,7 +63,7 @@ def test_a_single_coordinate_of_an_equal_pair_has_no_derivative(tmp_path, width,
         text.replace("[width, E]", f"[{by}]").replace("duration: 0.2", "duration: 1e-3")
     )
     told = mbsim.load(tmp_path / "beam.yaml", width=width).run().report["warnings"]
-    assert sum("'width' parts modes whose frequencies are equal: q2, of which" in text for text in told) == warned
+    assert sum("'width' separates modes of equal frequencies: q2, which" in text for text in told) == warned
 
 
 SINGLE = "  second: {type: elastic_coordinate, body: beam, number: 2}\n"

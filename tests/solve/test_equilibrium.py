@@ -342,7 +342,7 @@ forces:
             ROPE,
             "with slide.displacement at its initial value: slide.displacement stays unbalanced by 3 N there, though",
         ),
-        (STOP, "no equilibrium is certain: where forces balance, what resists slide.displacement vanishes with them"),
+        (STOP, "no equilibrium is certain: where forces balance, the stiffness along slide.displacement vanishes, too"),
     ],
     ids=["a rope that falls slack", "a stop at its end"],
 )

@@ -132,8 +132,8 @@ class ElasticBody:
             if modes:
                 names = " and ".join(f"q{k + 1}" for k in modes)
                 found.append(
-                    f"{parameter!r} parts modes whose frequencies are equal: {names}, of which the file speaks, have "
-                    "no derivative by it, and what gradients tell of them by themselves is one choice of many"
+                    f"{parameter!r} separates modes of equal frequencies: {names}, which the file reads, have no "
+                    "derivative by it; gradients of single ones of them depend on an arbitrary choice"
                 )
         return found
 

@@ -76,7 +76,7 @@ class Diagnostics:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
+        """Warnings of the run, a sentence each."""
         return []
 
 

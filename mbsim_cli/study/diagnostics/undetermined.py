@@ -44,10 +44,10 @@ class UndefinedDirections:
             )
         since = f"from t = {time:g} s on " if time > 0.0 else ""
         if number > len(self._names.constraints):
-            why = f"{equation} holds whatever the coordinates are, and {parameter} breaks it"
+            why = f"{equation} holds in every position, and a change of {parameter} violates it"
         else:
-            why = f"{parameter} breaks {equation}, which depends on other equations"
-        return f"{why}: beside this value {since}the mechanism cannot be assembled"
+            why = f"a change of {parameter} violates {equation}, which depends on other equations"
+        return f"{why}: with another value {since}the mechanism cannot be assembled"
 
 
 def masked(gradient: np.ndarray, parameters: Sequence[str], undefined: Iterable[str]) -> np.ndarray:

@@ -84,7 +84,7 @@ class Fit:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
+        """Warnings of the fit, a sentence each."""
         return list(self.report["warnings"])
 
     @property

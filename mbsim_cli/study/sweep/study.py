@@ -38,7 +38,7 @@ class Study(Mapping[str, np.ndarray]):
     """N cases: a mapping from names to arrays, case first.
 
     ``study["L_s1"]`` are the values (N,) of a parameter that varies, ``study["psi1"]`` an objective (N,), NaN of cases
-    that are not done, ``study["r2"]`` what a sensor showed (N, T, components), or (N, T) of one number, where the study
+    that are not done, ``study["r2"]`` values of a sensor (N, T, components), or (N, T) of one number, where the study
     keeps it, at the times ``study["time"]``: (T,) s, or (N, T) where they differ. Raises KeyError for another name.
 
     ``varied``, ``objectives`` and ``parameters`` (that gradients are taken by) are names, and label the columns of
@@ -161,7 +161,7 @@ class Study(Mapping[str, np.ndarray]):
         scheduler, or a client, whose workers take their place. A ``shard`` (I, N) is every N-th case from the I-th, for
         processes that share the folder. A case that takes more than ``case_timeout`` seconds has failed; one whose
         worker died is tried again ``retry`` times at once; more than ``max_failures`` that failed raise AnalysisError.
-        Raises UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt where a row is whole.
+        Raises UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt behind a complete row.
         """
         work = work_of(
             workers,
