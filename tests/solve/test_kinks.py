@@ -242,7 +242,12 @@ FALLS = {"type": "spline", "between": "constant", "times": [0, "a", 2], "values"
 @pytest.mark.interpreted
 @pytest.mark.parametrize("method", ["ddm", "adjoint"])
 @pytest.mark.parametrize(
-    "value", [None, "h/2*((t < a) + (a >= t) + if(b + a - b > t, 2, 0) + if(t >= a, 2, 2*(t < b)))"]
+    "value",
+    [
+        None,
+        "h/2*((t < a) + (a >= t) + if(b + a - b > t, 2, 0) + if(t >= a, 2, 2*(t < b)))",
+        "h/2*((2*t < 2*a) + (a - t >= 0) + if(0 > t/b - a/b, 2, 0) + if(-t - 1 <= -(a + 1), 2, 2*(b*(t - b) < 0)))",
+    ],
 )
 def test_integrals_follow_times_at_which_forces_jump(method, value):
     """The squared acceleration of the slider under a force that falls to a third, by a law or an expression."""
@@ -301,6 +306,31 @@ def test_integrals_follow_forces_that_jump_within_one_output_interval(integrator
             by_times = np.imag([value(a + 1e-30j, b), value(a, b + 1e-30j)]) / 1e-30
             np.testing.assert_allclose(found[name].gradient, by_times, rtol=1e-7)
         assert not assembled.warnings
+
+
+BENT = {  # forces that bend, and derivatives of the impulse and of the way by a and b
+    "h*max(t - a, 0)": lambda a, b: [[-(END - a), 0.0], [-((END - a) ** 2) / 2, 0.0]],
+    "-h*min(a - t, 0)": lambda a, b: [[-(END - a), 0.0], [-((END - a) ** 2) / 2, 0.0]],
+    "h*abs(2*t - 2*a)/2": lambda a, b: [[2 * a - END, 0.0], [2 * a * END - a**2 - END**2 / 2, 0.0]],
+    "h*clip(t, a, b)": lambda a, b: [[a, END - b], [a * END - a**2 / 2, (END - b) ** 2 / 2]],
+    "h*(b - a)*step(t, a, 0, b, 1)": lambda a, b: [[a - END, END - b], None],
+}
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+@pytest.mark.parametrize(("value", "exact"), BENT.items())
+def test_runge_kutta_steps_end_where_lines_in_time_are_held(value, exact, integrator):
+    """Where the force is a polynomial on either side; b is an output time. Steps across a bend were 3e-2 off."""
+    force = {"type": "drive", "coordinate": "slope.displacement", "value": value}
+    by = {"step": 0.01, "integrator": integrator, "extra": {"forces": {"f": force}}, "parameters": {"b": 0.09}}
+    by |= {"sensitivity": {"method": "ddm", "parameters": ["a", "b"]}}
+    assembled = build(model(RAMP, drives=False, **by), Settings(), None)
+    found, gradients = evaluate(assembled.problem, assembled.objectives), exact(A, 0.09)
+    for name, gradient in zip("vs", gradients, strict=True):
+        if gradient is not None:
+            by_times = HEIGHT / MASS * np.array(gradient)
+            np.testing.assert_allclose(found[name].gradient, by_times, rtol=1e-9, atol=1e-13, err_msg=name)
 
 
 @pytest.mark.interpreted

@@ -112,37 +112,52 @@ class SignalTable:
     def _with_breakpoints(
         self, steps: list[Step], result: int, time: int, fixed: Mapping[int, Number], path: str, laws: dict[str, int]
     ) -> list[Step]:
-        """The steps behind the place ``time`` of t, with laws that end steps of integrators where t is compared.
+        """The steps behind the place ``time`` of t, with laws that end steps of integrators where t passes a limit.
 
         ``fixed`` are numbers of the file by their places; laws are added to the table and to ``laws``. Where
-        Runge-Kutta methods integrate, laws that are 1 or 0 stand for comparisons of t with what is fixed. ALI3-P, which
-        refuses laws of forces that jump, has a law beside those that let the expression bend: it changes nothing else.
+        Runge-Kutta methods integrate, laws that are 1 or 0 stand for comparisons of lines in t. ALI3-P, which refuses
+        laws of forces that jump, has a law beside those that let the expression bend: it changes nothing else. So has
+        a largest or smallest value of such lines, or a magnitude, in Runge-Kutta methods.
         """
         known, found, beside = set(fixed), list[Step](), list[Step]()
+        lines: dict[int, Line] = {time: lambda: (1.0, 0.0)}
+        within = dict(lines)  # also where a line is held at a limit: it bends at another one as the line would
+
+        def add(term: Term, place: int) -> str:
+            name = f"{path} {place}"
+            laws[name] = self._laws.add(path, [term])
+            return name
+
         for place, (operation, operands) in enumerate(steps, time + 1):
-            others = [operand for operand in operands if operand != time]
-            compares = operation.name in ("less", "less_equal") and len(others) == 1 and others[0] in known
-            limit = partial(self._fixed_value, steps, others[0], time, fixed) if compares else None
-            sides = partial(self._sides, steps, result, time, fixed, place)
-            if limit and self._ends_steps(sides, limit()):
-                term = Term(Law.POLYNOMIAL, 2, partial(_line, limit), partial(_before, limit))
-                if self._integrated:
-                    window = partial(_before if operands[0] == time else _behind, limit)
-                    term = Term(Law.CONSTANT, 1, lambda: (1.0,), window)
-                name = f"{path} {place}"
-                laws[name] = self._laws.add(path, [term])
-                if not _is_defined_beyond(sides, limit()):
-                    self.one_sided.append(laws[name])
-                if self._integrated:
-                    operation, operands = law(name), (time,)
-                else:
-                    beside.append((law(name), (time,)))
+            is_line = not known.issuperset(operands) and {*known, *lines}.issuperset(operands)
+            bent = not known.issuperset(operands) and {*known, *within}.issuperset(operands)
+            value = partial(self._fixed_value, steps, time=time, fixed=fixed)
+            each = [within.get(operand) or partial(_constant, value, operand) for operand in operands] if bent else []
+            if is_line and operation.name in ("less", "less_equal"):
+                line: Line = partial(_combined, "subtract", each)
+                sides = partial(self._sides, steps, result, time, fixed, place)
+                if line()[0] and self._ends_steps(sides, limit := _limit(line())):
+                    if self._integrated:
+                        name = add(Term(Law.CONSTANT, 1, lambda: (1.0,), partial(_negative, line)), place)
+                        if not _is_defined_beyond(sides, limit):
+                            self.one_sided.append(laws[name])
+                        operation, operands = law(name), (time,)
+                    else:
+                        beside.append((law(add(_until(line), place)), (time,)))
+            elif bent and operation.name in ("max", "min", "abs") and self._integrated:
+                line = partial(_combined, "subtract", each) if operation.name != "abs" else each[0]
+                if line()[0]:
+                    beside.append((law(add(_from(line), place)), (time,)))
+                if len(held := [operand for operand in operands if operand in within]) == 1 and len(operands) == 2:
+                    within[place] = within[held[0]]
+            elif is_line and _is_linear(operation.name, [operand in lines for operand in operands]):
+                lines[place] = within[place] = partial(_combined, operation.name, each)
             if known.issuperset(operands) and not operation.name.startswith("law:"):
                 known.add(place)
             found.append((operation, operands))
         return found + beside
 
-    def _fixed_value(self, steps: list[Step], place: int, time: int, fixed: Mapping[int, Number]) -> Scalar:
+    def _fixed_value(self, steps: list[Step], place: int, *, time: int, fixed: Mapping[int, Number]) -> Scalar:
         """Value at a place that depends on ``fixed`` numbers alone, behind steps that follow the place ``time``."""
         program, inputs = Program(time + 1, steps, place), [0.0] * (time + 1)
         for at, number in fixed.items():
@@ -285,19 +300,57 @@ def _is_defined_beyond(sides: Callable[[Scalar], tuple[Any, Any]], limit: Scalar
     return all(np.isfinite(sides(limit + late))[defined].all() for late in (-BEYOND, BEYOND))
 
 
-def _line(limit: Callable[[], Scalar]) -> tuple[Scalar, Scalar]:
-    """Coefficients of t less a limit."""
-    return -limit(), 1.0
+# Lines in t: slope and value at t = 0, as functions of the numbers of the file.
+
+Line = Callable[[], tuple[Scalar, Scalar]]
 
 
-def _before(limit: Callable[[], Scalar]) -> tuple[Scalar, Scalar]:
-    """The window of all times before a limit."""
-    return -EVERYWHERE, limit()
+def _constant(value: Callable[[int], Scalar], place: int) -> tuple[Scalar, Scalar]:
+    return 0.0, value(place)
 
 
-def _behind(limit: Callable[[], Scalar]) -> tuple[Scalar, Scalar]:
-    """The window of all times from a limit on."""
-    return limit(), EVERYWHERE
+_LINES: dict[str, Callable[..., tuple[Scalar, Scalar]]] = {
+    "add": lambda p, q: (p[0] + q[0], p[1] + q[1]),
+    "subtract": lambda p, q: (p[0] - q[0], p[1] - q[1]),
+    "negate": lambda p: (-p[0], -p[1]),
+    "multiply": lambda p, q: (p[0] * q[1] + p[1] * q[0], p[1] * q[1]),
+    "divide": lambda p, q: (p[0] / q[1], p[1] / q[1]),
+}
+
+
+def _combined(name: str, parts: Sequence[Line]) -> tuple[Scalar, Scalar]:
+    with np.errstate(all="ignore"):  # as of 1/0 where an expression does not choose it
+        return _LINES[name](*(part() for part in parts))
+
+
+def _is_linear(name: str, reads: list[bool]) -> bool:
+    """Whether an operation on lines, of which ``reads`` tells those that depend on t, gives a line."""
+    return name in _LINES and not (name == "multiply" and all(reads)) and not (name == "divide" and reads[1])
+
+
+def _limit(line: tuple[Scalar, Scalar]) -> Scalar:
+    """When a line is zero; never where it has no slope."""
+    slope, value = line
+    return -value / slope if slope else EVERYWHERE
+
+
+def _negative(line: Line) -> tuple[Scalar, Scalar]:
+    """The window of all times at which a line is negative."""
+    slope, value = line()
+    if not slope:
+        return (-EVERYWHERE, EVERYWHERE) if value.real < 0.0 else (EVERYWHERE, EVERYWHERE)
+    return (-EVERYWHERE, _limit(line())) if slope.real > 0.0 else (_limit(line()), EVERYWHERE)
+
+
+def _until(line: Line) -> Term:
+    """A law of t that bends where a line is zero: t less that time, before it."""
+    limit = lambda: _limit(line())  # noqa: E731
+    return Term(Law.POLYNOMIAL, 2, lambda: (-limit(), 1.0), lambda: (-EVERYWHERE, limit()))
+
+
+def _from(line: Line) -> Term:
+    """Nothing, which begins where a line is zero: runs with shifted limits (``solve.sides``) do not read it."""
+    return Term(Law.SMOOTH_STEP, 4, lambda: (_limit(line()), EVERYWHERE, 0.0, 0.0))
 
 
 class _Tape:

@@ -37,6 +37,8 @@ ASIDE = 1e-6  # of the duration: interval of a difference of rates that gives an
 FAR = 1e-2  # of the duration: distance from a breakpoint at which the size of accelerations is taken
 ACCELERATION_JUMP = 1e-4  # over these accelerations, that counts as a jump
 SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
+ALIKE = 1e-9  # relative difference of rates of breakpoints that counts as zero
+ROUNDED = 1e-14  # of the largest rate by any parameter: round-off
 SMOOTHER = (
     "begin and end such a law with a rate of zero, as smooth_step does, or let it continue by `extrapolate: linear`"
 )
@@ -217,7 +219,7 @@ def _moved_apart(points: Iterable[Breakpoint], end: float, by: np.ndarray) -> It
     """Breakpoints at one time that parameters move apart, of those at which accelerations jump."""
     for group in groups_in_run(list(points), end):
         rows = [by[point.numbers[0]] for point in group]
-        if any((row != rows[0]).any() for row in rows):
+        if not np.allclose(rows, rows[0], rtol=ALIKE, atol=ROUNDED * np.abs(rows).max(initial=0.0)):
             yield group
 
 
