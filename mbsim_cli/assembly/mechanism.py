@@ -6,7 +6,7 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.measures import Identity
 from mbsim_cli.assembly.parameters.numbers import dot, transpose
-from mbsim_cli.assembly.position.closing import CLOSED, Closing
+from mbsim_cli.assembly.position.closing import CLOSED, Closing, rates_at
 from mbsim_cli.assembly.position.equations import OF_COORDINATES, Equations, Group, Scaled, groups, left_open
 from mbsim_cli.assembly.position.search import RANK_TOLERANCE, TINY
 from mbsim_cli.assembly.tree.geometry import split
@@ -163,7 +163,7 @@ class _Velocities:
 
     def __init__(self, problem: Problem, group: Group, closing: Closing, mask: np.ndarray) -> None:
         self.problem, self.group, self.mask = problem, group, mask
-        self.length, self.theta = closing.scales.length, problem.theta.tolist()
+        self.length, self.theta, self.z = closing.scales.length, problem.theta.tolist(), closing.z
         self.system = Scaled(group, problem, closing.scales)
         self.J = self.system.at(self.theta, closing.z[group.columns] / self.system.columns)[1]
         redundant = set(closing.redundant)
@@ -178,12 +178,12 @@ class _Velocities:
     def stated(self) -> Iterator[tuple[str, np.ndarray, float]]:
         """Name, row (l,) and value of each stated velocity, those declared independent first."""
         columns, names, l = self.group.columns, self.problem.names.coordinates, len(self.mask)
-        first = self.problem.model.tree.initial[0] + len(names)
+        rates = rates_at(self.problem.model.tree, self.problem.theta, self.z)
         order = np.argsort(~self.problem.independent[columns], kind="stable")
         for i in order[self.mask[order]]:
             name = names[columns[i]]
             sign = -1.0 if name.startswith("-") else 1.0
-            value = sign * self.theta[first + columns[i]] / self.system.columns[i]
+            value = sign * float(rates[columns[i]]) / self.system.columns[i]
             yield name.lstrip("-"), np.where(np.arange(l) == i, sign, 0.0), value
         for row, initial in enumerate(self.system.initial_measures, start=self.system.m):
             yield initial.coordinate, self.J[row], self.theta[initial.rate] / self.system.rows[row]

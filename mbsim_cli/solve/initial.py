@@ -234,6 +234,8 @@ def assemble(
 
         found = found.at_equilibrium(problem, find_equilibrium(problem, start))
         _declare_velocity(start)
+    else:
+        _keep_spins(start, found.split.columns)
     velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity))
     require_defined(problem, start)
     if not (motion_only or geometry_only):
@@ -270,25 +272,44 @@ def initial_of(found: StartPosition, rank: int, rows: np.ndarray, held: np.ndarr
 
 
 def _declare_velocity(start: Instant) -> None:
-    """Set declared velocities at an equilibrium; a body that was turned there keeps its angular velocity.
-
-    Rates of Euler parameters are declared for the declared orientation: e' becomes (e' conj(e)) times the new e.
-    """
+    """Set declared velocities at an equilibrium; a body that was turned there keeps its angular velocity."""
     state, sens, tree = start.state, start.sens, start.model.tree
-    first = tree.initial[0]
-    declared, d_declared = start.theta[first:], start.dtheta[first:]
     state.lam[:], sens.lam[:] = 0.0, 0.0
-    state.zd[:] = declared[start.n : 2 * start.n]
-    for c in np.flatnonzero(kinds(tree) == Column.EULER_0):
-        four, rates = slice(c, c + 4), slice(start.n + c, start.n + c + 4)
-        spin = quaternion_product(declared[rates], conjugate(declared[four]))
-        state.zd[four] = quaternion_product(spin, state.z[four])
-        for k in range(start.p):
-            d_spin = quaternion_product(d_declared[rates, k], conjugate(declared[four]))
-            d_spin = d_spin + quaternion_product(declared[rates], conjugate(d_declared[four, k]))
-            turned = quaternion_product(d_spin, state.z[four]) + quaternion_product(spin, sens.z[four, k])
-            start.d_rates[four, k] = turned
+    state.zd[:] = start.theta[tree.initial[0] + start.n : tree.initial[0] + 2 * start.n]
+    for c in np.flatnonzero(kinds(tree) == Column.EULER_0).tolist():
+        _keep_spin(start, c)
     start.evaluate()
+
+
+def _keep_spins(start: Instant, dependent: np.ndarray) -> None:
+    """Bodies that loops turn keep their declared angular velocities: their Euler parameters are ``dependent``."""
+    first, turned = start.model.tree.initial[0] + start.n, False
+    for c in np.flatnonzero(kinds(start.model.tree) == Column.EULER_0).tolist():
+        rates = slice(first + c, first + c + 4)
+        if np.isin(np.arange(c, c + 4), dependent).sum() > 1 and (
+            start.theta[rates].any() or start.dtheta[rates].any()
+        ):
+            _keep_spin(start, c)
+            turned = True
+    if turned:
+        start.evaluate()
+
+
+def _keep_spin(start: Instant, c: int) -> None:
+    """Rates of Euler parameters are declared for the declared orientation: e' becomes (e' conj(e)) times the new e."""
+    state, sens = start.state, start.sens
+    first = start.model.tree.initial[0]
+    declared, d_declared = start.theta[first:], start.dtheta[first:]
+    four, rates = slice(c, c + 4), slice(start.n + c, start.n + c + 4)
+    size = declared[four] @ declared[four]  # 1, but not its derivatives: those of guesses are zero
+    spin = quaternion_product(declared[rates], conjugate(declared[four])) / size
+    state.zd[four] = quaternion_product(spin, state.z[four])
+    for k in range(start.p):
+        d_spin = quaternion_product(d_declared[rates, k], conjugate(declared[four]))
+        d_spin = d_spin + quaternion_product(declared[rates], conjugate(d_declared[four, k]))
+        d_spin = (d_spin - 2.0 * (declared[four] @ d_declared[four, k]) * spin) / size
+        turned = quaternion_product(d_spin, state.z[four]) + quaternion_product(spin, sens.z[four, k])
+        start.d_rates[four, k] = turned
 
 
 def require_closed(problem: Problem, residual: np.ndarray) -> None:

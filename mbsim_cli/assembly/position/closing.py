@@ -29,6 +29,7 @@ from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, STEP
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales, scales_of
+from mbsim_cli.solve.initial import conjugate, quaternion_product
 
 Accepts = Callable[[np.ndarray], bool]
 
@@ -194,6 +195,15 @@ def start_from(
         if closing.held[e_0 : e_0 + 4].sum() == 3:  # the norm alone determines the fourth
             guessed[e_0 : e_0 + 4] = False
     guesses = tree.initial[0] + np.flatnonzero(guessed)
+    first, n = tree.initial[0], len(closing.z)
+    z, velocity = np.where(guessed, closing.z, theta[first : first + n]), slice(first + n, first + 2 * n)
+    rates = rates_at(tree, theta, z)
+    if (rates != theta[velocity]).any():
+        theta_rho = theta_rho.copy()
+        for column in theta_rho.T:
+            d_z = np.where(guessed, 0.0, column[first : first + n])
+            column[velocity] = rates_at(tree, theta + 1j * STEP * column, z + 1j * STEP * d_z).imag / STEP
+        theta[velocity] = rates
     theta[guesses] = closing.z[guessed]
     if theta_rho[guesses].any():  # a copy of a thousand columns takes as long as a motion
         theta_rho = theta_rho.copy()
@@ -213,11 +223,26 @@ def _nearest(
     position = slice(problem.model.tree.initial[0], problem.model.tree.initial[0] + len(closing.z))
     nearest = Nearest(scaled, theta.tolist(), theta[position] / scaled.columns, part.found.weights)
     z = nearest.from_position(newton(scaled, theta.tolist(), part.found.z, np.flatnonzero(part.found.moved).tolist()))
+    tree, velocity = problem.model.tree, slice(position.stop, position.stop + len(closing.z))
     for column in theta_rho.T:
-        d_declared = column[position] / scaled.columns
-        column[position] = nearest.derivative(z, column, d_declared) * scaled.columns
+        d_z = nearest.derivative(z, column, column[position] / scaled.columns) * scaled.columns
+        stepped = theta + 1j * STEP * column
+        column[velocity] = rates_at(tree, stepped, z * scaled.columns + 1j * STEP * d_z).imag / STEP
+        column[position] = d_z
+    theta[velocity] = rates_at(tree, theta, z * scaled.columns)
     theta[position] = z * scaled.columns
     return theta, theta_rho
+
+
+def rates_at(tree: Any, theta: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Declared rates (n,) at the coordinates z (n,): bodies that are turned keep their angular velocities."""
+    first, n = tree.initial[0], len(z)
+    declared, rates = theta[first : first + n], theta[first + n : first + 2 * n].copy()
+    for c in np.flatnonzero(kinds(tree) == Column.EULER_0):
+        four = slice(c, c + 4)
+        if rates[four].any() and (z[four] != declared[four]).any():
+            rates[four] = quaternion_product(quaternion_product(rates[four], conjugate(declared[four])), z[four])
+    return rates
 
 
 def solved(
