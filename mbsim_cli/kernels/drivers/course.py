@@ -18,6 +18,7 @@ from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
     BEGIN,
+    DIVISIBLE,
     DUE,
     MEETS,
     PASSED,
@@ -25,11 +26,15 @@ from mbsim_cli.kernels.drivers.stepping import (
     TIME,
     TRIED,
     count_step,
+    grow,
     jump,
+    move_clock,
     next_breakpoint,
+    next_size,
     next_step,
     smallest_step,
     stands_at_breakpoint,
+    stays_finite,
     take_inside,
     time_inside,
     write_counters,
@@ -37,7 +42,7 @@ from mbsim_cli.kernels.drivers.stepping import (
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.dense_output import Dense, interpolate, interpolate_between
-from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments
+from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.runge_kutta import (
     EVALUATIONS,
     SHRINK,
@@ -55,7 +60,7 @@ START, JUMP, GUESS, STEP, ROW, INSIDE = range(6)  # purposes of an evaluation
 # ``course`` of one call: purpose and time of the evaluation, number of filled rows, stage, length of the step, whether
 # the step before was rejected, whether accelerations were found, number of steps tried before the call, whether rates
 # have been varied with the breakpoint that the clock stands at, error of the step over its bound
-WHAT, AT, FILLED, STAGE_OF, LENGTH, REJECTED, REGULAR, BEGUN, JUMPED, ERROR = range(10)
+PURPOSE, AT, FILLED, STAGE_OF, LENGTH, REJECTED, REGULAR, BEGUN, JUMPED, ERROR = range(10)
 COURSE = 10
 EVALUATE, MAKE_STEP = -1, -2  # no status: the call is not at its end
 
@@ -142,30 +147,30 @@ def form_point(model, scheme, control, case):
     if row == times.size and not due:
         return Status.OK.value
     if t == BEFORE_START:
-        what, at = START, 0.0
+        purpose, at = START, 0.0
         copy_state(state, sens, probe, d_probe)
         put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif due or t - times[row] > near:
         if due:
             if inside.count[0] == inside.length.size:
                 return Status.PAUSED.value
-            what, at = INSIDE, time_inside(clock, inside)
+            purpose, at = INSIDE, time_inside(clock, inside)
         else:
-            what, at = ROW, times[row]
+            purpose, at = ROW, times[row]
         _interpolate(at, clock[BEGIN], t, work.dense, probe, d_probe)
         put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif waits:
         if are_full(steps):
             return Status.PAUSED.value
-        what, at = START if course[JUMPED] != 0.0 else JUMP, breakpoints.behind[next_breakpoint(clock)]
+        purpose, at = START if course[JUMPED] != 0.0 else JUMP, breakpoints.behind[next_breakpoint(clock)]
         copy_state(state, sens, probe, d_probe)
         put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif control.adaptive and clock[SIZE] == 0.0:
-        what, at = GUESS, t + guess(control, clock, scheme.end, state, probe)
+        purpose, at = GUESS, t + guess(control, clock, scheme.end, state, probe)
     else:
-        course[WHAT] = STEP
+        course[PURPOSE] = STEP
         return MAKE_STEP
-    course[WHAT], course[AT] = what, at
+    course[PURPOSE], course[AT] = purpose, at
     return EVALUATE
 
 
@@ -193,7 +198,7 @@ def evaluate_point(model, case):
     regular = evaluate_state(model, case.theta, work.course[AT], case.directions, case.dyn, work.probe, work.d_probe)
     if regular and work.onsets.force.size > 0:
         find_arguments(model, case.theta, work.onsets, work.probe, case.dyn.kin, work.reached)
-    if work.course[WHAT] == JUMP:
+    if work.course[PURPOSE] == JUMP:
         number = work.breakpoints.number[next_breakpoint(work.clock)]
         jump(case.theta, case.directions.dtheta, number, work.probe, case.state, case.sens)
     return regular
@@ -208,12 +213,12 @@ def take_point(regular, stages, control, case):
     """
     state, sens, work = case.state, case.sens, case.work
     clock, course, probe, d_probe = work.clock, work.course, work.probe, work.d_probe
-    what, at, row = int(course[WHAT]), course[AT], int(course[FILLED])
+    purpose, at, row = int(course[PURPOSE]), course[AT], int(course[FILLED])
     work.counters[EVALUATIONS] += 1
     course[REGULAR] = 1.0 if regular else 0.0
-    if not regular and (what != STEP or not control.adaptive):
+    if not regular and (purpose != STEP or not control.adaptive):
         return Status.SINGULAR.value
-    if what == START:
+    if purpose == START:
         keep_stage(0, state, sens, work.stages)
         clock[TIME] = max(clock[TIME], 0.0)
         write_step(clock[TIME], at, 0.0, stages + 1, stages, state, work.stages, probe, case.steps)
@@ -222,15 +227,15 @@ def take_point(regular, stages, control, case):
         follow_arguments(work.reached, work.onsets)
         clock[PASSED] += course[JUMPED]
         course[JUMPED] = 0.0
-    elif what == JUMP:
+    elif purpose == JUMP:
         course[JUMPED] = 1.0
-    elif what == ROW:
+    elif purpose == ROW:
         write_instant(at, probe, d_probe, case.record, case.d_record, row)
         write_counters(work.counters, case.counters[row])
         course[FILLED] = row + 1
-    elif what == INSIDE:
+    elif purpose == INSIDE:
         take_inside(at, clock, probe, d_probe, case.inside)
-    elif what == GUESS:
+    elif purpose == GUESS:
         clock[SIZE] = first_step(control, at - clock[TIME], state, probe)
     else:
         return MAKE_STEP
@@ -238,13 +243,39 @@ def take_point(regular, stages, control, case):
 
 
 @merged
-def go_on(state, sens, work):
-    """Count the accepted step and begin the next one at the state."""
+def is_divided(scheme, work):
+    """Whether the step passes an onset and is tried again at half its length; else onsets are followed to its end."""
+    h = work.course[LENGTH]
+    can_be = work.onsets.force.size > 0 and h > DIVISIBLE * smallest_step(work.clock[TIME], scheme.end)
+    divided = can_be and passes_onset(work.onsets, work.reached)
+    if divided:
+        shorten(0.5 * h, work)
+    else:
+        follow_arguments(work.reached, work.onsets)
+    return divided
+
+
+@merged
+def accept(reached, scheme, control, case):
+    """Count an accepted step, which ends at the state and at the time ``reached``, and begin the next one there.
+
+    Returns EVALUATE, or the status that ends the call.
+    """
+    state, sens, work = case.state, case.sens, case.work
+    clock, course, h = work.clock, work.course, work.course[LENGTH]
+    if control.adaptive:
+        factor = factor_of(course[ERROR], control, course[REJECTED] != 0.0)
+        clock[SIZE] = next_size(h, factor, reached, clock, work.breakpoints)
+    else:
+        grow(scheme.step, clock)
     for c in range(work.owed.z.size):
         work.carry.z[c] = work.owed.z[c]
         work.carry.zd[c] = work.owed.zd[c]
     keep_stage(0, state, sens, work.stages)
     work.counters[STEPS] += 1
+    move_clock(reached, h, scheme.step, clock, work.breakpoints, case.inside)
+    course[REJECTED] = 0.0
+    return EVALUATE if stays_finite(state, sens) else Status.NOT_FINITE.value
 
 
 @merged

@@ -10,49 +10,36 @@ import numpy as np
 from mbsim_cli.kernels.compiler.jit import entry, inlined
 from mbsim_cli.kernels.drivers.course import (
     AT,
+    ERROR,
     EVALUATE,
     FILLED,
     LENGTH,
     MAKE_STEP,
-    REJECTED,
     STAGE_OF,
+    accept,
     begin,
     evaluate_point,
     form_point,
-    go_on,
+    is_divided,
     reject,
-    shorten,
     start_step,
     take_point,
 )
 from mbsim_cli.kernels.drivers.record import write_step
-from mbsim_cli.kernels.drivers.stepping import (
-    MEETS,
-    SIZE,
-    TIME,
-    Breakpoints,
-    divides,
-    end_by_clock,
-    grow,
-    move_clock,
-    next_size,
-    stays_finite,
-)
+from mbsim_cli.kernels.drivers.stepping import MEETS, TIME, Breakpoints, end_by_clock
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.dense_output import Dense, form_dense
-from mbsim_cli.kernels.integrators.onsets import Onsets, follow_arguments
+from mbsim_cli.kernels.integrators.onsets import Onsets
 from mbsim_cli.kernels.integrators.runge_kutta import (
     Carry,
     Stages,
     copy_state,
     end_step,
     error_norm,
-    factor_of,
     form_stage,
     keep_stage,
 )
-from mbsim_cli.model.codes import Status
 
 
 class IntegrationWork(NamedTuple):
@@ -110,52 +97,39 @@ def form_probe(model, scheme, case):
 @inlined
 def take_in(regular, scheme, case):
     """Use the probe's accelerations, ``regular`` if they exist; return EVALUATE, or the status that ends the call."""
-    step, end, tableau, control, times = scheme.step, scheme.end, scheme.tableau, scheme.control, case.times
+    tableau, control = scheme.tableau, scheme.control
     s = tableau.b.size
     status = take_point(regular, s, control, case)
     if status != MAKE_STEP:
         return status
-    state, sens, work, inside = case.state, case.sens, case.work, case.inside
-    clock, course, probe, d_probe = work.clock, work.course, work.probe, work.d_probe
-    stages, near, t, row = work.stages, MEETS * end, clock[TIME], int(course[FILLED])
-    stage, h = int(course[STAGE_OF]), course[LENGTH]
+    state, sens, work = case.state, case.sens, case.work
+    course, probe, d_probe, stages = work.course, work.probe, work.d_probe, work.stages
+    t, stage, h = work.clock[TIME], int(course[STAGE_OF]), course[LENGTH]
     keep_stage(stage, probe, d_probe, stages)
     accepted, reached = stage >= s, 0.0
     if accepted:
-        reached = end_by_clock(clock, h, step, end, control.adaptive, work.breakpoints)
+        reached = end_by_clock(work.clock, h, scheme.step, scheme.end, control.adaptive, work.breakpoints)
     if stage == s:
         copy_state(probe, d_probe, work.trial, work.d_trial)
     if control.adaptive and (stage == s or not regular):
-        error = np.inf
+        course[ERROR] = np.inf
         if regular:
-            error = error_norm(control, h, tableau.error, state, work.trial, sens, work.d_trial, stages)
-        accepted = error <= 1.0
-        if accepted:
-            factor = factor_of(error, control, course[REJECTED] != 0.0)
-            clock[SIZE] = next_size(h, factor, reached, clock, work.breakpoints)
-        else:
-            reject(control, h, error, work)
+            course[ERROR] = error_norm(control, h, tableau.error, state, work.trial, sens, work.d_trial, stages)
+        accepted = course[ERROR] <= 1.0
+        if not accepted:
+            reject(control, h, course[ERROR], work)
             stage = -1
-    if accepted and stage == s:
-        if divides(h, t, end, work.onsets, work.reached):
-            shorten(0.5 * h, work)
-            accepted, stage = False, -1
-        else:
-            follow_arguments(work.reached, work.onsets)
+    if accepted and stage == s and is_divided(scheme, work):
+        accepted, stage = False, -1
     stage += 1
-    between = control.adaptive and (inside.share.size > 0 or times[row] < t + h - near)
+    row, before_end = int(course[FILLED]), t + h - MEETS * scheme.end
+    between = control.adaptive and (case.inside.share.size > 0 or case.times[row] < before_end)
     if accepted and not (between and stage < tableau.c.size):
         if between:
             form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
         write_step(t, reached, h, stage, s, state, stages, work.trial, case.steps)
         copy_state(work.trial, work.d_trial, state, sens)
-        go_on(state, sens, work)
-        move_clock(reached, h, step, clock, work.breakpoints, inside)
-        if not control.adaptive:
-            grow(step, clock)
-        stage = 0
-        course[REJECTED] = 0.0
-        if not stays_finite(state, sens):
-            return Status.NOT_FINITE.value
+        course[STAGE_OF] = 0.0
+        return accept(reached, scheme, control, case)
     course[STAGE_OF] = stage
     return EVALUATE

@@ -16,36 +16,25 @@ from mbsim_cli.kernels.drivers.course import (
     EVALUATE,
     LENGTH,
     MAKE_STEP,
+    PURPOSE,
     REGULAR,
-    REJECTED,
     START,
-    WHAT,
     Ends,
+    accept,
     begin,
     evaluate_point,
     form_point,
-    go_on,
+    is_divided,
     reject,
-    shorten,
     start_step,
     take_point,
 )
 from mbsim_cli.kernels.drivers.record import write_step
-from mbsim_cli.kernels.drivers.stepping import (
-    SIZE,
-    TIME,
-    Breakpoints,
-    divides,
-    end_by_clock,
-    grow,
-    move_clock,
-    next_size,
-    stays_finite,
-)
+from mbsim_cli.kernels.drivers.stepping import TIME, Breakpoints, end_by_clock
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.esdirk import NewtonControl, solve_stage, start_stage, vary_stage
-from mbsim_cli.kernels.integrators.onsets import Onsets, follow_arguments
+from mbsim_cli.kernels.integrators.onsets import Onsets
 from mbsim_cli.kernels.integrators.runge_kutta import (
     Carry,
     ErrorControl,
@@ -53,7 +42,6 @@ from mbsim_cli.kernels.integrators.runge_kutta import (
     copy_state,
     end_step,
     error_norm,
-    factor_of,
     form_stage,
     keep_stage,
 )
@@ -133,31 +121,20 @@ def _try_step(model, scheme, case):
 def _take_in(regular, scheme, case):
     """Use the probe's accelerations, ``regular`` if they exist; return EVALUATE, or the status that ends the call."""
     control, s, state, sens, work = scheme.control.error, scheme.tableau.c.size, case.state, case.sens, case.work
-    clock, course = work.clock, work.course
+    course = work.course
     status = take_point(regular, s, control, case)
-    if course[WHAT] == START:
+    if course[PURPOSE] == START:
         copy_state(work.probe, work.d_probe, work.dense.end, work.dense.d_end)
     if status == MAKE_STEP:
-        status, t, at, h = EVALUATE, clock[TIME], course[AT], course[LENGTH]
+        status, at, h = EVALUATE, course[AT], course[LENGTH]
         if not regular:
             reject(control, h, np.inf, work)
-        elif divides(h, t, scheme.end, work.onsets, work.reached):
-            shorten(0.5 * h, work)
-        else:
-            follow_arguments(work.reached, work.onsets)
-            if control.adaptive:
-                factor = factor_of(course[ERROR], control, course[REJECTED] != 0.0)
-                clock[SIZE] = next_size(h, factor, at, clock, work.breakpoints)
-            else:
-                grow(scheme.step, clock)
+        elif not is_divided(scheme, work):
             if case.steps.time.size > 0:
                 copy_to(work.dense.end.zdd, case.steps.zdd[case.steps.count[0], s + 1])
-            write_step(t, at, h, s + 1, s, state, work.stages, work.probe, case.steps)
-            _accept(s - 1, state, sens, work)
-            move_clock(at, h, scheme.step, clock, work.breakpoints, case.inside)
-            course[REJECTED] = 0.0
-            if not stays_finite(state, sens):
-                status = Status.NOT_FINITE.value
+            write_step(work.clock[TIME], at, h, s + 1, s, state, work.stages, work.probe, case.steps)
+            _move_on(s - 1, state, sens, work)
+            status = accept(at, scheme, control, case)
     return status
 
 
@@ -184,7 +161,7 @@ def _stages(model, t, h, tableau, newton, case):
 
 
 @merged
-def _accept(last, state, sens, work):
+def _move_on(last, state, sens, work):
     """Move on to the probe; for rows inside the step keep both ends with accelerations as stage ``last`` found them.
 
     Those of the formulation would carry the round-off of stiff forces into rows; a stage's own are damped.
@@ -197,4 +174,3 @@ def _accept(last, state, sens, work):
         ends.end.zdd[c] = work.stages.zdd[last, c]
         for k in range(sens.z.shape[1]):
             ends.d_end.zdd[c, k] = work.stages.dzdd[last, c, k]
-    go_on(state, sens, work)

@@ -12,7 +12,6 @@ from mbsim_cli.kernels.algebra.arrays import sum_of
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.record import write_inside
-from mbsim_cli.kernels.integrators.onsets import passes_onset
 from mbsim_cli.model.codes import Status
 
 # In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried, breakpoints passed,
@@ -65,12 +64,6 @@ def next_step(clock, step, end, adaptive, breakpoints):
     else:
         whole = step if t - step * passed <= near else step * (passed + 1.0) - t
     return size if 0.0 < 1.01 * size < whole else whole
-
-
-@kernel
-def divides(h, t, end, onsets, reached):
-    """Whether a step of length h from t that passes an onset can be divided."""
-    return onsets.force.size > 0 and h > DIVISIBLE * smallest_step(t, end) and passes_onset(onsets, reached)
 
 
 @kernel
