@@ -22,33 +22,23 @@ from mbsim_cli.kernels.algebra.spatial import (
     rows_at,
     sub6,
 )
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
     add_armature_mass,
     body_force,
     inertia_at,
     vary_armatures_alone,
 )
-from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_inertia
-from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
-from mbsim_cli.kernels.algorithms.motion.kinematics import (
-    column_kinematics,
-    motion_kinematics,
-    position_kinematics,
-    set_ground,
-)
-from mbsim_cli.kernels.algorithms.motion.variation import (
-    vary_acceleration,
-    vary_columns,
-    vary_kinematics,
-    vary_velocity,
-)
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion, kinematics, motion_alone, twists
+from mbsim_cli.kernels.algorithms.equations.residual_variation import vary_inertia
+from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_columns, vary_velocity
+from mbsim_cli.kernels.algorithms.motion.workspace import kinematics, motion_alone, twists
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
     add_matrix_times,
     dense_equations,
+    move_unforced,
     solve_motion,
     solve_variation,
+    vary_unforced,
 )
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
@@ -89,11 +79,7 @@ def conventional(model, theta, p, dtype=np.float64):
 def accelerate(model, theta, t, motion, dyn, reaction_out):
     """Find z'' of the ``motion``, and multipliers (m,) of drives; False where M is singular. Cost O(n^3)."""
     tree, kin, eq, J, P = model.tree, dyn.kin, dyn.eq, dyn.J, dyn.P
-    unforced = Motion(motion.z, motion.zd, eq.zero)
-    position_kinematics(tree, theta, motion.z, False, kin)
-    motion_kinematics(tree, theta, unforced, kin)
-    clear_wrenches(dyn.W, eq.Q)
-    element_forces(model, theta, t, unforced, kin, dyn.W, eq.Q)
+    move_unforced(model, theta, t, motion, kin, eq, dyn.W)
     clear(eq.M)
     for c in range(motion.z.size):
         eq.K[c] = -eq.Q[c]
@@ -114,11 +100,7 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
 def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' and dlambda into ``sens``, from its dz, dz'; needs ``accelerate`` at the state. Cost O(p n^3)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
-    motion, change = motion_alone(state), Motion(sens.z, sens.zd, eq.zeros)
-    column_kinematics(tree, theta, Motion(state.z, state.zd, eq.zero), kin)
-    vary_kinematics(tree, theta, directions, kin, change, tw)
-    clear_forces(tw, eq.dG)
-    vary_element_forces(model, theta, directions, t, motion, change, kin, tw, eq.dG)
+    vary_unforced(model, theta, directions, t, motion_alone(state), motion_alone(sens), kin, tw, eq)
     vary_armatures_alone(model, directions.dtheta, state.zdd, eq.dG)
     for k in range(sens.z.shape[1]):
         vary_columns(tree, theta, directions, state.z, sens.z, k, kin, tw, dyn.dS)

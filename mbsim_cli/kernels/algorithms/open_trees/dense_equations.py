@@ -11,6 +11,16 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
 from mbsim_cli.kernels.algebra.vectors import inner4, norm2
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
+from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.motion.kinematics import (
+    column_kinematics,
+    motion_kinematics,
+    position_kinematics,
+)
+from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     coefficient_offset,
     driven_acceleration,
@@ -43,6 +53,26 @@ def dense_equations(n, p, dtype=np.float64):
         return np.zeros(shape, dtype)
 
     return DenseEquations(z(n, n), z(n), z(n), z(n, n), z(n), z(n, 1), z(n, n), z(n, p), z(n), z(n, p))
+
+
+@kernel
+def move_unforced(model, theta, t, motion, kin, eq, W_out):
+    """Kinematics of the ``motion`` at z'' = 0, about the global origin; forces of elements W (nb + 1, 6) and eq.Q."""
+    unforced = Motion(motion.z, motion.zd, eq.zero)
+    position_kinematics(model.tree, theta, motion.z, False, kin)
+    motion_kinematics(model.tree, theta, unforced, kin)
+    clear_wrenches(W_out, eq.Q)
+    element_forces(model, theta, t, unforced, kin, W_out, eq.Q)
+
+
+@kernel
+def vary_unforced(model, theta, directions, t, motion, sens, kin, tw, eq):
+    """Variations of ``move_unforced`` by dz, dz' of ``sens`` and theta: N, N', N'' and F of ``tw``, -dQ in eq.dG."""
+    change = Motion(sens.z, sens.zd, eq.zeros)
+    column_kinematics(model.tree, theta, Motion(motion.z, motion.zd, eq.zero), kin)
+    vary_kinematics(model.tree, theta, directions, kin, change, tw)
+    clear_forces(tw, eq.dG)
+    vary_element_forces(model, theta, directions, t, motion, change, kin, tw, eq.dG)
 
 
 @kernel
