@@ -117,6 +117,7 @@ def atan2(y, x):
     return np.arctan2(y, x)
 
 
+@kernel
 def _atan2_complex(y, x):
     yr, xr = y.real, x.real
     return np.arctan2(yr, xr) + 1j * (xr * y.imag - yr * x.imag) / (xr * xr + yr * yr)
@@ -125,13 +126,7 @@ def _atan2_complex(y, x):
 @overload(atan2)
 def _atan2_compiled(y, x):
     if isinstance(y, types.Complex) or isinstance(x, types.Complex):
-
-        def complex_step(y, x):
-            yr, xr = y.real, x.real
-            return np.arctan2(yr, xr) + 1j * (xr * y.imag - yr * x.imag) / (xr * xr + yr * yr)
-
-        return complex_step
-
+        return lambda y, x: _atan2_complex(y, x)
     return lambda y, x: np.arctan2(y, x)
 
 

@@ -32,7 +32,7 @@ def lu_factor(a, pivot_out):
     for k in range(n):
         best, row = -1.0, k
         for i in range(k, n):
-            size = _size(a[i, k])
+            size = np.abs(a[i, k].real)  # the imaginary part carries a derivative and does not count
             if size > best:
                 best, row = size, i
         pivot_out[k] = row
@@ -123,12 +123,6 @@ def ldl_solve(u, inverse, b):
                     b[i, c] -= factor * b[j, c]
 
 
-@kernel
-def _size(x):
-    """Size for comparisons only; the imaginary part carries a derivative and does not count."""
-    return np.abs(x.real)
-
-
 # Sparse ---------------------------------------------------------------------------------------------------------------
 #
 # Elimination along a known structure, three unknowns at a time, from the last ones to the first.
@@ -206,7 +200,7 @@ def _inverses(pivot, p):
 
 @inlined
 def _multiples(pivot, p):
-    """What a panel's rows 0 and 1 lose of 1 and 2."""
+    """Multiples of rows 1 and 2 that are subtracted from a panel's rows 0 and 1."""
     return at(pivot, PIVOTS * p + 3), at(pivot, PIVOTS * p + 4), at(pivot, PIVOTS * p + 5)
 
 
@@ -345,8 +339,8 @@ def _less(y, a, i, k, x0, x1, x2):
 # round-off would let the multipliers drift. The orthogonal projection onto the range of J removes it and does not
 # change J^T lambda.
 
-REGULARISATION = 1e-10
-REFINEMENTS = 3
+REGULARISATION = 1e-10  # of the trace of J^T J, added to its diagonal: J may have dependent rows
+REFINEMENTS = 3  # solutions, the first one included, which undo the regularisation
 UNSOLVED = -1  # first pivot where J^T J could not be factorised
 
 

@@ -308,8 +308,6 @@ def with_loads(model, transposed, factor, kin, columns):
     work = kin.signals.load
     own, r = work.columns, work.force.size
     for j in range(r):
-        clear(own.b)
-        clear(own.e)
         for c in range(own.b.shape[0]):
             own.b[c, 0] = 0.0 if transposed else work.exerted[c, j]
         for i in range(own.e.shape[0]):

@@ -1,4 +1,4 @@
-"""Work arrays of a system in natural coordinates, in the places of those of ``workspace``."""
+"""Work arrays of a system in natural coordinates, in the places of those of ``motion.workspace``."""
 
 from collections import namedtuple
 from itertools import pairwise
@@ -15,6 +15,7 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
     signal_rows,
     signal_work,
     touch,
+    touched,
     virtual,
 )
 from mbsim_cli.kernels.algorithms.natural.bodies import POSE, NaturalForces, NaturalKinematics
@@ -60,18 +61,10 @@ def natural_twists(model, p, dtype=np.float64):
 
 def natural_touch(model, dtheta):
     """Blocks that directions vary; of a body its linear map, its equations of rigidity and the weight are geometry."""
-    tree, found = model.tree, touch(model, dtheta)
-    varies = [slice(o, o + POSE * (1 + b - a)) for o, a, b in zip(tree.pose, tree.first, tree.first[1:], strict=False)]
-    geometry = np.array([_blocks(dtheta[part]) for part in varies], bool).reshape(found.geometry.shape)
-    for body, o in zip(tree.rigid, tree.shape, strict=True):
-        geometry[body] |= _blocks(dtheta[o : o + 6])
-    return found._replace(geometry=geometry | _blocks(dtheta[GRAVITY : GRAVITY + 3]))
-
-
-def _blocks(dtheta):
-    """Directions (p,) that numbers vary in, answered for eight at a time."""
-    varies = (dtheta != 0.0).any(axis=0)
-    return np.repeat(varies.reshape(-1, 8).any(axis=1), 8)
+    tree, blocks = model.tree, touched(dtheta)
+    geometry = blocks(tree.pose, 0, POSE * (1 + np.diff(tree.first)))
+    np.logical_or.at(geometry, tree.rigid, blocks(tree.shape, 0, 6))
+    return touch(model, dtheta)._replace(geometry=geometry | blocks(np.array([GRAVITY]), 0, 3))
 
 
 @once_a_model
@@ -155,7 +148,7 @@ def _counts(model):
     return bodies, bodies, model.measures.kind.size, model.forces.kind.size
 
 
-# Work arrays of natural coordinates with bodies that deform, in the places of those of ``natural.workspace``.
+# With bodies that deform.
 
 
 FlexibleNaturalKinematics = namedtuple(
@@ -202,7 +195,7 @@ def flexible_natural_touch(model, dtheta):
     return FlexibleTouch(*natural_touch(model, dtheta), touched_bodies(model.tree, dtheta), still)
 
 
-# Adjoints and virtual motions of a system in natural coordinates, in the places of those of ``adjoints``.
+# Adjoints and virtual motions.
 
 # lam has rows of rigidity too
 NaturalAdjoints = namedtuple(
