@@ -123,6 +123,8 @@ RATIO = 1e6  # of the penalty to inertia in the factorised matrix: a means, no p
 SOLVED = 1e-9  # last correction of a solution, relative: the next one is a millionth of it
 MOST = 12  # corrections of a position; two as a rule, the second of the size of round-off
 ROUND_OFF = 4e-16  # of a position and its extent
+STALLED = 0.5  # contraction of corrections, above which they no longer shrink
+LOOSE = 1e3  # round-offs below which a correction that no longer shrinks serves
 CLOSED = 1e-10  # largest constraint that a projection leaves, in its scale of length or rad
 UNKNOWN, STANDS, FAILED = range(3)  # ``Loops.found``: of the positions that are evaluated next
 
@@ -234,8 +236,8 @@ def _project_position(model, theta, t, loops, z):
         if last or (done and not np.iscomplexobj(z)):
             return _is_closed(loops)
         last = done  # the imaginary part of a complex step converges one correction behind
-        if size > 0.5 * previous and not done:
-            return size <= 1e3 * ROUND_OFF * np.sqrt(floor) and _is_closed(loops)
+        if size > STALLED * previous and not done:
+            return size <= LOOSE * ROUND_OFF * np.sqrt(floor) and _is_closed(loops)
         previous = size
     return False
 
@@ -351,8 +353,8 @@ def _vary_velocity(model, theta, t, directions, loops, state, sens):
 # docs/theory/closed_loops.md.
 
 
-TINY = 1e-300  # columns of nothing are solved
-ROUND_OFF_OF_ADJOINTS = 1e-15  # of adjoints
+TINY = 1e-300  # added to a divisor: all columns may be zero
+ROUND_OFF_OF_ADJOINTS = 1e-15  # remaining adjoints, relative to those given, at which solutions end
 
 
 class PulledLoops(NamedTuple):

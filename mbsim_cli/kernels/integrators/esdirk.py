@@ -190,8 +190,8 @@ DIVERGING = 0.9  # contraction above which a correction no longer shrinks
 LOOSE = 1e3  # round-offs below which a correction that no longer shrinks serves
 ROUND_OFF = 4e-16  # of coordinates, relative
 MOST = 60  # solutions of sensitivities and adjoints; a third of a digit each at the longest steps that converge
-LEFT = 1e-15  # of adjoints
-NOTHING = 1e-300
+LEFT = 1e-15  # remaining adjoints, relative to those given, at which solutions end
+NOTHING = 1e-300  # in the place of zero where it is divided by
 
 
 class LoopStages(NamedTuple):

@@ -32,11 +32,9 @@ class Past(NamedTuple):
 TERMS = 7  # of accelerations and of multipliers, at most
 ADDED = 4  # of what projections add: it is small, and round-off of accelerations is most of its differences
 RISK = 2.0  # by which the square of a difference counts more for each order: high ones are far off behind a jump
-RINGS = (
-    3.5  # ratio of the squares of the second and the first difference beyond which values ring; pure ringing has four
-)
+RINGS = 3.5  # ratio of the squares of the second and the first difference, above which values ring; pure ringing has 4
 RUNG = 0.01  # of the square that polynomials miss, the most that they may miss beside ringing
-NOTHING = 1e-300
+NOTHING = 1e-300  # added to a divisor that may be zero
 
 
 @kernel

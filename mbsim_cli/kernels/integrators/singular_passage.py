@@ -15,7 +15,7 @@ from mbsim_cli.kernels.compiler.jit import kernel
 
 
 class Watch(NamedTuple):
-    """What is followed, and where v has turned round; all real."""
+    """Singular vectors that are followed, and the steps in which v has reversed; all real."""
 
     row: np.ndarray  # (k,) rows of J that are independent at the start
     first: np.ndarray  # (k + 1,) into partner
@@ -39,8 +39,8 @@ EVERY = 16  # steps between samples, at most
 FAR = 0.1  # rad, the same
 TURNS = 16  # stored in a call; later ones are dropped
 FIRST_ITERATIONS = 20  # for the vectors at the start; later one a sample follows them
-TINY = 1e-300
-SHIFT = 1e-14  # of the trace
+TINY = 1e-300  # in the place of zero where it is divided by
+SHIFT = 1e-14  # of the trace, added to the diagonal of the Gram matrix: dependent rows have no pivot
 STIRRED = 1e-3  # share by which u is moved first: a symmetric mechanism would keep it from leaving a vector
 TURNED = -0.5  # cosine between v and that of the sample before
 

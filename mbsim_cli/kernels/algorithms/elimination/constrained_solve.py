@@ -179,7 +179,7 @@ class Columns(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What is solved for, and what the last update left of the constraints."""
+    """The unknowns, and the residual of the constraints after the last update."""
 
     x: np.ndarray  # (n, 1)
     mu: np.ndarray  # (m, 1)
@@ -206,7 +206,7 @@ def factor_penalised(ratio, factor):
     floor = 0.0
     for i in range(weight.size):
         floor = max(floor, np.abs(T[i, i].real))
-    floor *= 1e-8
+    floor *= LIGHTEST
     for i in range(weight.size):
         weight[i] = max(np.abs(T[i, i].real), floor, factor.least[i])
     find_compliances(factor)
@@ -214,7 +214,7 @@ def factor_penalised(ratio, factor):
     for r in range(factor.alpha.size):
         softest = max(softest, factor.alpha[r])
     for r in range(factor.alpha.size):
-        factor.alpha[r] = ratio / max(factor.alpha[r], 1e-6 * softest) if softest > 0.0 else 0.0
+        factor.alpha[r] = ratio / max(factor.alpha[r], STIFFEST * softest) if softest > 0.0 else 0.0
     copy_tangent(factor)
     add_penalties(factor)
     factor.pivot[0] = SPARSE
@@ -240,7 +240,7 @@ def solve_constrained(factor, tolerance, columns):
 
 @kernel
 def solve_change(factor, ratio, tolerance, whole, columns):
-    """The same where x changes ``whole`` (n, p), p ``simd.padded``: what is relative is so to the larger of both."""
+    """``solve_constrained`` of an x that changes ``whole`` (n, p): errors are relative to the larger of both norms."""
     if columns.b.size == 0:
         return 0.0
     error = 0.0
@@ -256,7 +256,7 @@ def solve_change(factor, ratio, tolerance, whole, columns):
 
 @kernel
 def solve_one_change(factor, ratio, tolerance, whole, columns):
-    """The same of one column, also of cases; ``whole`` (n, 1)."""
+    """``solve_change`` of one column, of one case or of eight; ``whole`` (n, 1)."""
     if factor.alpha.size == 0:
         return
     left, square = _first(factor, columns, 0), _squares_of(factor.weight, whole, 0)
@@ -285,9 +285,9 @@ def _solve(factor, tolerance, columns, c):
 
 @kernel
 def _refine(factor, tolerance, whole, size, ended, columns, c):
-    """Corrections after the first; ``size`` is the square of what that left of the constraints.
+    """Corrections after the first; ``size`` is the square of the constraints' residual after that one.
 
-    ``ended`` has the bits of cases that need none, not all of them.
+    ``ended``, which ``_refine_cases`` reads, has the bits of cases that need none, not all of them.
     """
     if factor.alpha.size == 0:
         return 0.0
@@ -302,14 +302,14 @@ def _refine(factor, tolerance, whole, size, ended, columns, c):
         ahead = error * max(np.sqrt(size / before) if before > 0.0 else 0.0, error)
         if error <= tolerance or ahead <= CERTAIN * tolerance:
             return min(error, ahead)
-        if update > 1 and moved > 0.5 * previous:
+        if update > 1 and moved > STALLED * previous:
             break
     return error * _share(factor.weight, columns, c)
 
 
 @kernel
 def _refine_cases(factor, tolerance, whole, size, ended, columns, c):
-    """The same for eight cases: each ends as it ends alone, and keeps what it has then."""
+    """``_refine`` for eight cases: each stops where it would stop alone, and keeps its solution from then on."""
     if factor.alpha.size == 0:
         return 0.0
     moved, kept = 0.0 * size, 0
@@ -328,7 +328,7 @@ def _refine_cases(factor, tolerance, whole, size, ended, columns, c):
         ahead = error * max(shrinks, error)
         ended |= at_most(error, tolerance) | at_most(ahead, CERTAIN * tolerance)
         if update > 1:
-            ended |= below(0.5 * previous, moved)
+            ended |= below(STALLED * previous, moved)
         if ended == EVERY:
             break
     if kept != 0:
@@ -355,12 +355,16 @@ _refine_any = by_type(
 )
 
 
-MAX_UPDATES = 12
+LIGHTEST = 1e-8  # of the largest diagonal entry of T: what a coordinate weighs at least
+STIFFEST = 1e-6  # of the largest compliance of a row: what each counts for at least, so that penalties are bounded
+MAX_UPDATES = 12  # of one solution
+STALLED = 0.5  # contraction of corrections, above which updates end
 BY_PENALTY = 1.0  # tolerance with which the penalty alone will do
 CERTAIN = 1e-3  # share of the tolerance below which a predicted correction is not made: directions differ in size
 CERTAIN_ALONE = 1e-2  # the same where each direction is looked at for itself
 LOST = 2e-16  # share of x, times the ratio, that elimination loses between penalty and inertia
-NOTHING = 1e-300
+LIGHT = 1e-3  # weight, relative to the largest, below which a coordinate does not blow up its share of b
+NOTHING = 1e-300  # in the place of zero where it is divided by
 
 
 @kernel
@@ -393,9 +397,9 @@ def _first(factor, columns, c):
 
 @kernel
 def _correct(factor, step, columns, c):
-    """Add the constraints' load to what is left of the equations in ``step``, solve, and move the multipliers.
+    """Add the constraints' load to the residual of the equations in ``step``, solve, and update the multipliers.
 
-    Returns the square of the size of what is left of the constraints, in each direction.
+    Returns the square of the norm of the constraints' residual, in each direction.
     """
     add_loads(factor, step, columns, c)
     if factor.pivot[0] == SPARSE:
@@ -432,6 +436,3 @@ def _share(weight, columns, c):
         square += squares(at(columns.b, i, c)) / max(weight[i], LIGHT * heaviest)
     small = _size_of(weight, columns.x, c)
     return small / np.sqrt(small * small + total(square)) if small > 0.0 else 0.0
-
-
-LIGHT = 1e-3  # weight, relative to the largest, below which a coordinate does not blow up its share of b

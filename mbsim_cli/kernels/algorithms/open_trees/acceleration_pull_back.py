@@ -48,7 +48,7 @@ from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, put, squ
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.model.layout import NONE
 
-TINY = 1e-300  # columns of nothing are solved
+TINY = 1e-300  # added to a divisor: columns may be zero
 
 
 class Elimination(NamedTuple):
