@@ -291,7 +291,7 @@ def less_six(A, B):
 
 @inlined
 def pair_six(x, y):
-    """What the six entries of a symmetric A are multiplied by in x . A y."""
+    """Factors of the six entries of a symmetric A in x . A y."""
     return (
         x[0] * y[0],
         x[1] * y[1],
@@ -304,7 +304,7 @@ def pair_six(x, y):
 
 @inlined
 def products(w):
-    """What the six entries of a symmetric A are multiplied by in w . A w."""
+    """Factors of the six entries of a symmetric A in w . A w."""
     return w[0] * w[0], w[1] * w[1], w[2] * w[2], 2.0 * w[0] * w[1], 2.0 * w[0] * w[2], 2.0 * w[1] * w[2]
 
 

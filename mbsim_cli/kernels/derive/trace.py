@@ -127,7 +127,7 @@ class Graph:
 
 
 def _folded(kind: str, given: list["Symbol"], detail: Any) -> "Symbol | float | None":
-    """What an operation with constants comes to, if that is simple."""
+    """The result of an operation with constants where it is one of them or another node, else none."""
     values = [each.value for each in given]
     if kind == "pow" and detail in (0, 1):
         return given[0] if detail == 1 else 1.0
@@ -229,7 +229,7 @@ class Undecided(Exception):
 
 
 class Passive:
-    """What never varies, by its text."""
+    """An argument that never varies, by its text."""
 
     __hash__ = None
 

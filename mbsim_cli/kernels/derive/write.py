@@ -218,7 +218,7 @@ class Derivatives:
 
     @cached_property
     def result(self) -> Any:
-        """What the value returns, as symbols."""
+        """The result of the value, as symbols."""
         return self._symbols(runnable(self.function, self.rules)(*map(self._given, self.arguments)))
 
     def _symbols(self, found: Any) -> Any:
@@ -259,7 +259,7 @@ class Derivatives:
         return found
 
     def _of_call(self, index: int, found: Linear) -> None:
-        """Of a number that a function returned."""
+        """Add the variation of a number that a function returned."""
         (call,), k = self.graph.operations[index].given, self.graph.operations[index].detail
         given, (rule, _) = self.graph.operations[call].given, self.graph.operations[call].detail
         if isinstance(rule, ByHand) and k + 1 == rule.count and set(given) & set(found):
@@ -363,7 +363,7 @@ class Derivatives:
         return lines.function(self._head(form, "hat", *(["k", "hat_out"] if self.numbers else [])))
 
     def _pull_own_of_call(self, call: int, found: dict[int, str], like: str, values: Values, lines: Lines) -> None:
-        """From adjoints of what a law returned to its own numbers."""
+        """Pull the numbers that a law returned back to the law's own numbers."""
         rule, text = self.graph.operations[call].detail
         if isinstance(rule, ByHand) and rule.pull is not None:
             given = text[text.index("(") + 1 : -1].format(*self._names_given(call, values, lines))

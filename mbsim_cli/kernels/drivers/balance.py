@@ -47,9 +47,9 @@ class Balanced(NamedTuple):
 CLOSE = 1e-6  # tolerance of one solution, relative
 ROUNDS = 3  # solutions: the first, and refinements
 LOADED = 12  # iterations, at most, where forces read multipliers
-SOLVED = 1e-3  # what is left of constraints that are: mostly 1e-30, near singular positions up to 1e-7
+SOLVED = 1e-3  # relative residual of constraints, at most: mostly 1e-30, near singular positions up to 1e-7
 ROUND_OFF = 1e-15  # of positions
-NOTHING = 1e-300
+NOTHING = 1e-300  # added to a divisor that may be zero
 
 
 @entry

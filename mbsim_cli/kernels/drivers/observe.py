@@ -31,7 +31,7 @@ def observe(model, theta, at_center, directions, kin, tw, record, d_record):
 
 @kernel
 def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record, first, last):
-    """The same for rows from first to last."""
+    """``observe`` for rows from first to last."""
     for row in range(first, last):
         t, state, force = record.time[row], recorded_motion(record, row), record.reaction[row]
         place(model, theta, state.z, at_center, kin)

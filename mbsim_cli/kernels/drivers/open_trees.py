@@ -58,7 +58,7 @@ def accelerations(model, theta, open_tree, time, motion, dyn, reaction_out):
 
 @entry
 def accelerations_and_variations(model, theta, directions, open_tree, time, motion, change, dyn, reaction_out):
-    """The same, and dz'' and d_reaction of a LoadedMotion ``change`` (B, n, p) for its dz, dzd and ``directions``."""
+    """``accelerations``, and dz'', d_reaction of a LoadedMotion ``change`` (B, n, p) by its dz, dzd and theta."""
     z, zd, zdd_out, dz, dzd = motion.z, motion.zd, motion.zdd, change.z, change.zd
     for row in range(time.size):
         t = time[row]

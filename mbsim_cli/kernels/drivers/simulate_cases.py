@@ -52,7 +52,7 @@ class Run(NamedTuple):
 
 
 class Tangent(NamedTuple):
-    """What a ``Factor`` along its structure is made of."""
+    """Arrays of a ``Factor`` along its structure."""
 
     T: np.ndarray
     packed: np.ndarray

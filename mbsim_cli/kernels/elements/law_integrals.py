@@ -86,7 +86,7 @@ def law_integral_variation(laws, theta, dtheta, k, law, x):
 
 @kernel
 def pull_law_integral(laws, theta, law, x, k, hat, hat_out):
-    """Add to hat (len(theta), p) what an adjoint of the integral, in column k, is of the coefficients."""
+    """Add to hat (len(theta), p) the pull-back of an adjoint of the integral, in column k, to the coefficients."""
     none = 0.0 * hat
     while law != NONE:
         first, count, kind = laws.theta[law], laws.count[law], laws.kind[law]
@@ -129,7 +129,7 @@ def _pull_one_sided(theta, first, x, k, hat, hat_out):
 
 @inlined
 def _pull_by_zero(laws, theta, term, a, k, hat, hat_out):
-    """Of what the integral loses as the zero of a table moves, which is at ``a``."""
+    """Subtract the pull-back of the integral's change with the zero of a table, which is at ``a``."""
     first, count = laws.theta[term], laws.count[term]
     if _ends(laws, theta, term):
         value, _, _ = term_value(laws, theta, term, a)
@@ -170,7 +170,7 @@ def _last(c, first, count):
 
 @inlined
 def _by_zero(laws, theta, dtheta, k, term, a):
-    """What the integral loses as the zero of a table moves, which is at ``a``."""
+    """Decrease of the integral as the zero of a table, which is at ``a``, varies in direction k."""
     first, count = laws.theta[term], laws.count[term]
     change = 0.0 * at(dtheta, 0, k)
     if _ends(laws, theta, term):

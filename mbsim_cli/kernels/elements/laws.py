@@ -314,7 +314,7 @@ LAW = ByHand(law_value, 3, law_variation, pull_law)
 
 @kernel
 def pull_term(laws, theta, term, x, k, f, df, ddf, hat_out):
-    """Add that of one term alone."""
+    """Add the pull-back of one term alone."""
     kind, first, count = laws.kind[term], laws.theta[term], laws.count[term]
     if is_outside(laws, theta, term, x):
         return
@@ -334,7 +334,7 @@ def pull_term(laws, theta, term, x, k, f, df, ddf, hat_out):
 
 @inlined
 def _pull_powers(first, step, count, x, k, f, df, ddf, hat_out):
-    """Of a polynomial whose coefficients, of rising power, stand from ``first`` on, ``step`` apart."""
+    """Pull back a polynomial whose coefficients, of rising power, stand from ``first`` on, ``step`` apart."""
     power, dpower, ddpower = 1.0 + 0.0 * x, 0.0 * x, 0.0 * x
     for i in range(count):
         add_to(hat_out, first + step * i, k, power * f + dpower * df + ddpower * ddf)
@@ -377,7 +377,7 @@ def _pull_smooth_step(theta, first, x, k, f, df, ddf, hat_out):
 
 @inlined
 def _pull_spline(theta, first, count, x, k, f, df, ddf, hat_out):
-    """The coefficients of the piece at x, and its left end."""
+    """Pull back to the coefficients of the piece at x, and to its left end."""
     row, t = spline_piece(theta, first, count, x)
     _, slope, curvature = cubic(as_column(theta), 0, row, t)
     _pull_powers(row + 3, -1, 4, t, k, f, df, ddf, hat_out)

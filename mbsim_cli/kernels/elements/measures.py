@@ -316,7 +316,7 @@ def _direction_rates(motion, u):
 
 @inlined
 def _unit_rates(g, u, d1, d2):
-    """Those of u = d / g, g = |d|, from those of d."""
+    """First and second time derivative of u = d / g, g = |d|, from those of d."""
     g1 = dot3(u, d1)
     u1 = scale3(1.0 / g, axpy3(-g1, u, d1))
     g2 = dot3(u, d2) + dot3(u1, d1)
@@ -325,7 +325,7 @@ def _unit_rates(g, u, d1, d2):
 
 @inlined
 def _angle_factor_rates(theta, o, Ra, w, y, of_w, a):
-    """Those of the factor y = (c m - s u) / (c^2 + s^2) of an angle."""
+    """First and second time derivative of the factor y = (c m - s u) / (c^2 + s^2) of an angle."""
     u, m = plane(theta, o, Ra)
     (u1, u2), (m1, m2), (w1, w2) = _direction_rates(a, u), _direction_rates(a, m), of_w
     c, s = dot3(u, w), dot3(m, w)
@@ -353,9 +353,9 @@ def line_rates(force_line, x, u, of_x, of_u):
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
 #
-# Pull-backs of points, directions and measures: transposes of their variations in ``measures``.
+# Pull-backs of points, directions and measures: transposes of the variations above.
 #
-# Adjoints are those of column k. What an adjoint is of numbers in body axes is added to ``hat_out`` (len(theta), p).
+# Adjoints are those of column k; those of numbers in body axes are added to ``hat_out`` (len(theta), p).
 
 
 @inlined
@@ -398,7 +398,7 @@ def pull_numbers(kind, theta, o, k, poses, g_hat, L_hat, hat_out):
 
 @inlined
 def _pull_angle(theta, o, k, Ra, Rb, w, y, g_hat, w_hat, y_hat, hat_out):
-    """From adjoints of an angle, of the direction w and of the factor y."""
+    """Pull back an angle, the direction w and the factor y to the measure's numbers."""
     u, m = plane(theta, o, Ra)
     c, s = dot3(u, w), dot3(m, w)
     i, along = 1.0 / (c * c + s * s), 2.0 * dot3(y, y_hat)
@@ -411,7 +411,7 @@ def _pull_angle(theta, o, k, Ra, Rb, w, y, g_hat, w_hat, y_hat, hat_out):
 
 @inlined
 def _pull_directions(theta, o, k, Ra, Rb, u, u_hat, m_hat, w_hat, hat_out):
-    """From adjoints of u, of m = n x u, and of the direction w of body b."""
+    """Pull back u, m = n x u and the direction w of body b to the measure's numbers."""
     n = rotate(Ra, load3(theta, o + N_A))
     add3_to(hat_out, o + U_A, k, unrotate(Ra, add3(u_hat, cross3(m_hat, n))))
     add3_to(hat_out, o + N_A, k, unrotate(Ra, cross3(u, m_hat)))

@@ -214,7 +214,7 @@ def is_enough(control, scale, size, previous, floor):
     tiny = MARGIN * control.tolerance * scale
     if size <= tiny + control.amplified * floor:
         return True
-    # what it leaves, if it contracts as it did, is as small; positions that were evaluated before it serve
+    # the next correction, if the contraction stays, is as small; positions evaluated before this one serve
     return size <= SHIFT * floor and (previous == np.inf or size * size <= (tiny + floor) * previous)
 
 

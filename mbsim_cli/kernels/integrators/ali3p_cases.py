@@ -1,9 +1,9 @@
 """Newton of ALI3-P for eight cases in one step: iterates and solutions in lanes, judged one by one as ``ali3p.newton``.
 
 Each case takes as many iterations as it takes alone, by its own tangent. One that is at its end stays where it is: its
-last correction is computed again in each iteration that others need, to the same bits, and taken in the end. What is
-not the plain way of an iteration (corrections that stall or grow, tangents that cannot be factorised along the
-structure) is left to the step that a case makes alone, whose rules need not be repeated here.
+last correction is computed again in each iteration that others need, to the same bits, and taken in the end. Other
+ways of an iteration (corrections that stall or grow, tangents that cannot be factorised along the structure) are left
+to the step that a case makes alone, whose rules need not be repeated here.
 """
 
 from typing import NamedTuple

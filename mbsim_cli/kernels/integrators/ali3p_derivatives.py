@@ -226,7 +226,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     scaled(-1.0 / gamma, columns.mu, pulling.nu)
     pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.nu, adj)
     forget_multipliers(model, adj)
-    # what is left of zdd^ is minus that of the accelerations before: the equations that mu solves
+    # mu solves zdd^ + h/2 zd^ + h^2/4 z^ = 0; the adjoint of the accelerations of the step before is -zdd^
     scaled(gamma, adj.z, adj.zdd)
     add_scaled(0.5 * h, adj.zd, adj.zdd)
     add_scaled(h, adj.z, adj.zd)

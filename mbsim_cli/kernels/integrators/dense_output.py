@@ -113,7 +113,7 @@ def interpolate_between(x, h, begin, d_begin, end, d_end, state_out, sens_out):
 
 @merged
 def interpolate_motion(x, h, begin, end, state_out):
-    """The same without sensitivities."""
+    """``interpolate_between`` without sensitivities."""
     _quintic(x, h, begin.z, begin.zd, begin.zdd, end.z, end.zd, end.zdd, state_out.z)
     _cubic(x, h, begin.zd, begin.zdd, end.zd, end.zdd, state_out.zd)
 

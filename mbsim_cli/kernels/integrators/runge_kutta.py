@@ -130,7 +130,7 @@ class Stages(NamedTuple):
 
 
 class Carry(NamedTuple):
-    """What compensated sums still owe the state."""
+    """Round-off of compensated sums that is still to be added to the state."""
 
     z: np.ndarray  # (n,)
     zd: np.ndarray  # (n,)

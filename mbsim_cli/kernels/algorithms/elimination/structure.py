@@ -1,4 +1,4 @@
-"""What follows from the structure of a model alone: found once, however often work is allocated for that model."""
+"""Sparsity and spans, which follow from the structure of a model alone: found once for each model."""
 
 from functools import lru_cache, wraps
 from typing import NamedTuple

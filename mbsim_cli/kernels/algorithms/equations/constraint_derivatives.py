@@ -336,7 +336,7 @@ def pull_constraints(model, theta, t, z, kin, lines, multiplier, virtual, nu, ad
 
 @inlined
 def _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu, adj_out):
-    """Of the equations from first to last, between the same bodies."""
+    """``pull_constraints`` of the equations from first to last, between the same bodies."""
     measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
     pair = measures.pair[rows[first]]
     a, b = pairs.a[pair], pairs.b[pair]
@@ -379,7 +379,7 @@ def pull_constraint_rates(model, theta, t, motion, kin, lines, rates, nu1, nu2, 
 
 @inlined
 def pull_line_rates(a, b, k, L, L1, L2, first, second, adj_out):
-    """Of adjoints of N' . L + N . L' and N'' . L + 2 N' . L' + N . L'', N that of b against a."""
+    """Pull back N' . L + N . L' and N'' . L + 2 N' . L' + N . L'', N the twist of b against a."""
     between(adj_out.P, a, b, k, 1.0, axpy6(first, L1, scale6(second, L2)))
     between(adj_out.D, a, b, k, 1.0, axpy6(first, L, scale6(2.0 * second, L1)))
     between(adj_out.H, a, b, k, 1.0, scale6(second, L))

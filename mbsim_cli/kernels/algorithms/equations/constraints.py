@@ -42,8 +42,6 @@ from mbsim_cli.model.layout import NONE, Curves, Followers
 
 # Curves of couplings --------------------------------------------------------------------------------------------------
 #
-# Curves of couplings: what a function of one coordinate takes from a weighted sum of coordinates.
-#
 # A measure of coordinates is g = c . z - s(x), s its curve if it has one, x the last of its coordinates. Derivatives
 # are by z; x = sign z, so that slopes have that sign. Models without curves compile nothing of it:
 # ``model.measures.curves``.
@@ -76,7 +74,7 @@ def curve_at(measures, theta, m, z):
 
 @_with_curves(lambda measures, theta, m, z: 0.0)
 def third_of_curve(measures, theta, m, z):
-    """Its third derivative, that of one side where it jumps."""
+    """Third derivative of the curve of measure m; where it jumps, the value of one side."""
     law, sign, x = _place(measures, theta, m, z)
     return sign * law_third(measures.curves.laws, theta, law, x)
 
@@ -238,7 +236,7 @@ def constraint_wrench(lines, multiplier, first, last):
 
 @inlined
 def vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, N):
-    """Its variation as the first body sees the second turn by the twist N; multipliers and own numbers stay.
+    """Variation of ``constraint_wrench`` by the twist N of b against a, as a sees it; multipliers and numbers stay.
 
     The forces of projections at one point, as of spherical joints, are taken together.
     """

@@ -73,7 +73,7 @@ PULL_BACK = {  # velocities come before their points
     "given": "P = (add3(P[0], turned(model, f, x, x_hat)), P[1]); "
     "pull_given(model, f, o + place, k, Rb, x_hat, adj_out)",
 }
-PASSIVE = {  # what values may take beside
+PASSIVE = {  # other arguments of values, which never vary
     "theta": "theta",
     "o": "o",
     "f": "f",
@@ -113,7 +113,7 @@ def vary_given(model, dtheta, f, o, k, R, tw):
 
 @inlined
 def pull_given(model, f, o, k, R, hat, adj_out):
-    """Its transpose."""
+    """Transpose of ``vary_given``."""
     if model.forces.axes[f] == Axes.BODY:
         hat = unrotate(R, hat)
     pull_to_signals(model, f, k, hat, adj_out)
@@ -250,13 +250,13 @@ def wrench_on_bodies(kin, f):
 
 @inlined
 def vector_of(model, f, wrench):
-    """What sensors read of a wrench: the force, of a torque the moment."""
+    """The vector of a wrench that sensors read: its force, or the moment of a torque."""
     return wrench[0] if model.forces.kind[f] == Force.TORQUE else wrench[1]
 
 
 @inlined
 def wrench_of(model, f, hat):
-    """Its transpose."""
+    """Transpose of ``vector_of``."""
     none = scale3(0.0, hat)
     return (hat, none) if model.forces.kind[f] == Force.TORQUE else (none, hat)
 
@@ -270,20 +270,20 @@ def quantities_of(kin, f):
 
 @inlined
 def penetration(kin, f):
-    """How deep a contact is, negative where bodies are apart, and its rate. Needs ``find_force_on_bodies``."""
+    """Penetration [m] of a contact, negative where bodies are apart, and its rate; needs ``find_force_on_bodies``."""
     return kin.forces[f, 11], kin.forces[f, 10]
 
 
 @inlined
 def sliding_speed(kin, f):
-    """Sliding speed of a contact, NaN where it does not touch. Needs ``find_force_on_bodies``."""
+    """Sliding speed [m/s] of a contact, NaN where it does not touch; needs ``find_force_on_bodies``."""
     q = kin.forces[f]
     return q[7] if q[6].real > 0.0 else np.nan + 0.0 * q[7]
 
 
 @inlined
 def tyre_deflection(model, theta, f, kin):
-    """How far the road presses a tyre in, negative above the road, and its rate."""
+    """Deflection [m] of a tyre by the road, negative above it, and its rate."""
     _, b = bodies_of(model, f)
     R, r = pose_of(kin, b)
     o = model.forces.theta[f]

@@ -284,7 +284,7 @@ def store_inertia(array, i, inertia):
 
 
 class Load(NamedTuple):
-    """What acts on a resting system."""
+    """Accelerations and multipliers of a system at rest."""
 
     x: np.ndarray  # (n,) accelerations of the coordinates
     multiplier: np.ndarray  # (m,)

@@ -131,7 +131,7 @@ def _turn(n):
 
 @kernel
 def _pull_body_sensor(model, theta, kind, s, k, c, kin, adj_out):
-    """From adjoints of the three components, global axes."""
+    """Add the pull-back of adjoints c of the three components, global axes."""
     b, o = model.sensors.body[s], model.sensors.theta[s]
     R, r = pose_of(kin, b)
     V, A = motion_at(kin.V, b), motion_at(kin.A, b)

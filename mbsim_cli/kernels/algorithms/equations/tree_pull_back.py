@@ -81,7 +81,7 @@ def virtual_motion(tree, kin, virtual):
 
 @kernel
 def pull_bodies(tree, theta, kin, virtual, adj_out):
-    """Add what the bodies' inertia makes of mu . G, but for what F does."""
+    """Add the inertia's part of the pull-back of mu . G; ``pull_tree`` adds that of F."""
     for i in range(tree.parent.size):
         inertia, (couple, momentum) = inertia_at(kin.inertia, i), rate_matrix(kin, i)
         R, center = row9(kin.R, i), center_of_mass(tree, theta, kin, i)
@@ -140,7 +140,7 @@ def pull_tree(tree, theta, z, kin, comp, virtual, adj):
 
 @kernel
 def pull_gravity(adj):
-    """Add to gravity what the ground's acceleration has taken; after ``pull_tree``."""
+    """Add to gravity minus the adjoint of the ground's acceleration; after ``pull_tree``."""
     ground = adj.H.shape[0] - 1
     for g in range(0, adj.each.size, width(adj.each)):
         k = block(adj.each, g)

@@ -1,4 +1,4 @@
-"""Work arrays of a tree with bodies that deform, in the places of those of ``workspace`` and ``adjoints``."""
+"""Work arrays of a tree with bodies that deform, in the places of those of ``motion.workspace``."""
 
 from collections import namedtuple
 

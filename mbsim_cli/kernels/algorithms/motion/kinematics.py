@@ -133,7 +133,7 @@ def no_motion(like):
     return scale6(0.0, like)
 
 
-# What an element between two bodies adds to T, for the columns of one span of its path at a time.
+# Contribution of an element between two bodies to T, for the columns of one span of its path at a time.
 #
 # ``Composite.columns`` holds the twists S of the columns and their rates Y about the global origin. Theory:
 # docs/theory/newton_matrix.md.
@@ -166,16 +166,16 @@ def span_rates(comp, s):
 
 
 @inlined
-def spread_from_first(pairs, pair, comp, s, N, W, from_a, T_out):
-    """The same from the variation of W as body a sees it."""
-    carried = cross_force(N, W)
-    _spread(pairs, pair, comp, s, add6(from_a, only6(carried, at(comp.spans.on_a, s))), carried, T_out)
-
-
-@inlined
 def spread(pairs, pair, comp, s, N, W, dW, T_out):
     """Add to T the variation dW of the wrench W on b by the twists N of span s."""
     _spread(pairs, pair, comp, s, dW, cross_force(N, W), T_out)
+
+
+@inlined
+def spread_from_first(pairs, pair, comp, s, N, W, from_a, T_out):
+    """``spread`` from the variation of W as body a sees it."""
+    carried = cross_force(N, W)
+    _spread(pairs, pair, comp, s, add6(from_a, only6(carried, at(comp.spans.on_a, s))), carried, T_out)
 
 
 @inlined
@@ -364,7 +364,7 @@ def euler_own(tree, theta, kin, i, local):
 
 @inlined
 def in_frame(frame, local):
-    """The same in a ``euler_frame``."""
+    """``euler_own`` in a given ``euler_frame``."""
     R, arm = frame
     w = rotate(R, local)
     return (w, cross3(arm, w))

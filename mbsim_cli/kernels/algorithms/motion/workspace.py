@@ -30,7 +30,7 @@ class Motion(NamedTuple):
 
 
 class LoadedMotion(NamedTuple):
-    """The same with the multipliers, (m,) or (m, p)."""
+    """``Motion`` with the multipliers, (m,) or (m, p)."""
 
     z: np.ndarray
     zd: np.ndarray
@@ -98,7 +98,7 @@ class NoLoad(NamedTuple):
 class SignalSeeds(NamedTuple):
     """Motions along eight columns of the tangent at a time."""
 
-    N: np.ndarray  # (nb + 1, 6, 8), as those of ``workspace.Twists``
+    N: np.ndarray  # (nb + 1, 6, 8), as of ``Twists``
     N1: np.ndarray
     N2: np.ndarray
     F: np.ndarray  # (0, 6, 8)
@@ -369,7 +369,7 @@ def force_size(kind):
     return FORCE_SIZES[kind]
 
 
-# Adjoints of scalars: what their variations are linear in. Derivation: docs/theory/adjoint.md.
+# Adjoints of scalars. Derivation: docs/theory/adjoint.md.
 #
 # A scalar that depends on the motion and on theta varies by
 #

@@ -116,7 +116,7 @@ def power_of_trio(theta, o, f, columns):
 
 @inlined
 def turn_of_trio(theta, o, columns):
-    """The same of those on the columns alone."""
+    """``power_of_trio`` of the forces on the columns alone."""
     a, b, c = columns
     return (
         at(theta, o + 3) * a[0] + at(theta, o + 6) * b[0] + at(theta, o + 9) * c[0],
@@ -239,7 +239,7 @@ def columns_of(array, i):
 
 @inlined
 def columns_in(theta, o):
-    """What a coordinate, whose block of a linear map stands at o, moves the three columns by."""
+    """Derivatives of the three columns by the coordinate whose block of a linear map stands at o."""
     return load3(theta, o + 3), load3(theta, o + 6), load3(theta, o + 9)
 
 
@@ -251,7 +251,7 @@ def paired(x, y):
 
 # Equations ------------------------------------------------------------------------------------------------------------
 #
-# Equations of a system in natural coordinates: a constant mass matrix, rigidity by dot products; see ``natural``.
+# A constant mass matrix, and equations of rigidity by dot products.
 
 
 @inlined

@@ -197,7 +197,7 @@ def _elastic_columns(tree, f, R, r, comp, T_out):
 
 @with_elastic(lambda model, theta, directions, z, x, dz, kin, comp, tw, dG_out: None)
 def vary_elastic_rest(model, theta, directions, z, x, dz, kin, comp, tw, dG_out):
-    """What accelerations x (n,) of a system at rest take of bodies that deform, and its variation.
+    """Forces that bodies that deform take for accelerations x (n,) of a system at rest, and their variation.
 
     Forces go to ``comp.held`` and ``tw.F``, elastic rows to dG (n, p); needs ``vary_natural``.
     """
@@ -278,7 +278,7 @@ def _bent(tree, theta, v, c, x):
 
 @inlined
 def _bent2(tree, theta, dtheta, v, c, x, dx, k):
-    """Variation k of it."""
+    """Variation k of ``_bent``."""
     first, last, _ = _form(tree, v)
     total = 0.0 * at(dx, first, k)
     if tree.weld_bend[v] != NONE:
@@ -297,7 +297,7 @@ def _row(tree, theta, v, z, c):
 
 @inlined
 def _row2(tree, theta, dtheta, v, z, dz, c, k):
-    """Variation k of it."""
+    """Variation k of ``_row``."""
     first, _, o = _form(tree, v)
     return at(dtheta, o + c - first, k) + _bent2(tree, theta, dtheta, v, c, z, dz, k)
 
@@ -340,7 +340,7 @@ def _value2(tree, theta, dtheta, v, z, dz, k):
 
 @inlined
 def _rates2(tree, theta, dtheta, v, motion, change, k):
-    """Variation k of its time derivatives."""
+    """Variation k of ``_rates``."""
     z, zd, zdd, dz, dzd, dzdd = motion.z, motion.zd, motion.zdd, change.z, change.zd, change.zdd
     first, last, _ = _form(tree, v)
     rate = 0.0 * at(dz, first, k)
@@ -366,7 +366,7 @@ def _function(tree, v, x):
 
 @inlined
 def _function_at(tree, theta, v, z):
-    """The same at the coordinates z."""
+    """``_function`` of the zeta at the coordinates z."""
     return _function(tree, v, _value(tree, theta, v, z))
 
 
@@ -385,7 +385,7 @@ def weld_nodes(model, theta, z, phi_out, jacobian_out):
 
 @_with_elastic(lambda tree, theta, motion, phi1_out, phi2_out: None)
 def move_welds(tree, theta, motion, phi1_out, phi2_out):
-    """Take its time derivatives from Phi' and Phi'' (m,)."""
+    """Take the time derivatives of s(zeta) from Phi' and Phi'' (m,)."""
     for v in range(tree.weld.size):
         i = tree.weld[v]
         _, s1, s2, _ = _function_at(tree, theta, v, motion.z)
@@ -432,7 +432,7 @@ def vary_welds(tree, theta, dtheta, z, dz, out):
 
 @_with_elastic(lambda tree, theta, dtheta, state, sens, first_out, second_out: None)
 def vary_weld_rates(tree, theta, dtheta, state, sens, first_out, second_out):
-    """Take the variations of its time derivatives from those of Phi' and Phi'' (m, p)."""
+    """Take the variations of the time derivatives of s(zeta) from those of Phi' and Phi'' (m, p)."""
     z, dz = state.z, sens.z
     for v in range(tree.weld.size):
         _, s1, s2, s3 = _function_at(tree, theta, v, z)
@@ -523,7 +523,7 @@ def _pull_bend(tree, v, k, hat, x, y, theta_out):
 
 @_with_elastic(lambda tree, theta, motion, nu1, nu2, adj: None)
 def pull_weld_rates(tree, theta, motion, nu1, nu2, adj):
-    """The same of nu1 . Phi' + nu2 . Phi''."""
+    """Add the pull-back of nu1 . Phi' + nu2 . Phi'', nu1, nu2 (m, p), of the part of welds."""
     z, zd, zdd = motion.z, motion.zd, motion.zdd
     for v in range(tree.weld.size):
         i = tree.weld[v]

@@ -116,7 +116,7 @@ def _pull_rate(i, k, kin, D, H, adj):
 
 @inlined
 def _pull_twists(i, k, kin, adj):
-    """Of body i: from P, D, H to pose, rate and acceleration."""
+    """Pull P, D, H of body i back to its pose, rate and acceleration."""
     V, A, r, H = motion_at(kin.V, i), motion_at(kin.A, i), row3(kin.pose, i, 0), motion_at2(adj.H, i, k)
     D = _of_velocity(kin, i, motion_at2(adj.D, i, k), H)
     P = sub6(motion_at2(adj.P, i, k), add6(cross_force(A, H), cross_force(V, D)))
@@ -132,7 +132,7 @@ def _pull_twists(i, k, kin, adj):
 
 @inlined
 def _pull_linear(tree, theta, motion, i, k, adj):
-    """Of body i: from pose, rate and acceleration to the coordinates, and to what is linear in them."""
+    """Pull pose, rate and acceleration of body i back to the coordinates and to its linear map."""
     o = tree.pose[i]
     for l in range(POSE):
         add_to(adj.theta, o + l, k, at(adj.pose, i, l, k))
@@ -242,7 +242,7 @@ def _pull_defined(tree, nu, out):
 
 @kernel
 def pull_rigidity_rates(model, theta, kin, nu1, nu2, adj):
-    """The same of nu1 . Phi' + nu2 . Phi''."""
+    """Add the pull-back of nu1 . Phi' + nu2 . Phi'' of the same equations, nu1, nu2 (m, p)."""
     tree = model.tree
     _pull_defined(tree, nu1, adj.zd)
     _pull_defined(tree, nu2, adj.zdd)

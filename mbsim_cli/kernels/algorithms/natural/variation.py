@@ -213,7 +213,7 @@ def vary_natural_constraints(model, theta, directions, t, z, dz, lines, kin, tw,
 
 @inlined
 def _define(tree, dz, out):
-    """What the coordinates vary that measures define."""
+    """Variation of the coordinates that measures define."""
     for j in range(tree.defined.size):
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)

@@ -233,7 +233,7 @@ def _eliminate_axes(tree, art, i):
 
 @kernel
 def solve(tree, kin, art, press):
-    """Accelerations of all columns; needs ``factor``. Cost O(p n)."""
+    """Accelerations of all columns; needs ``factor_columns``. Cost O(p n)."""
     _inward(tree, kin, art, press)
     _outward(tree, kin, art, press)
 
@@ -371,14 +371,14 @@ def joint_forces(tree, kin, art, press):
 
 
 class ColumnForces(NamedTuple):
-    """What acts on columns, in the place of ``ColumnEquations``."""
+    """Forces on columns, in the place of ``ColumnEquations``."""
 
     G: np.ndarray  # (nc,) rows of elastic coordinates
     Q: np.ndarray  # (nc,) forces of elements
 
 
 class Loads(NamedTuple):
-    """What acts on single bodies and on columns, in the place of ``FlexibleComposite``."""
+    """Forces on single bodies and on columns, in the place of ``FlexibleComposite``."""
 
     W: np.ndarray  # (nb + 1, 6)
     push: np.ndarray  # (nf, 6)

@@ -1,4 +1,4 @@
-"""What the formulations for open trees share: coordinates that laws of time drive, and sets of Euler parameters.
+"""Common parts of the formulations for open trees: coordinates that laws of time drive, and sets of Euler parameters.
 
 A driven coordinate c obeys a z_c = target + law(t), with a the coefficient of its measure. Derivation:
 docs/theory/open_trees.md.
@@ -100,7 +100,7 @@ def vary_reactions_of_drives(model, theta, dtheta, driver, reaction, x, d_reacti
 
 @kernel
 def pull_drive(model, theta, t, open_tree, z, zd, zdd, adj):
-    """Transpose of ``vary_drive`` and ``vary_driven_acceleration``: what is driven depends on numbers alone."""
+    """Transpose of ``vary_drive`` and ``vary_driven_acceleration``: driven coordinates depend on theta and t alone."""
     for c in range(z.size):
         r = open_tree.driver[c]
         if r != NONE:

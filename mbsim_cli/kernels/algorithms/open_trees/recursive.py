@@ -263,7 +263,7 @@ def vary_bodies_outward(tree, theta, directions, kin, W, art, change, tw, x_out)
 
 @inlined
 def _cross_columns(tree, i, k, kin, art, change, N, N1, N2, x_out):
-    """From the twist of the joint frame on the parent's side to that of the body, column by column."""
+    """Twist of the body from that of the joint frame on the parent's side, column by column."""
     force = motion_at(art.joint_force, i)
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
         kind = tree.column_kind[c]

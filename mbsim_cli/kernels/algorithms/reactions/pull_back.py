@@ -88,7 +88,7 @@ def _hold(b, k, U, W, adj_out):
 
 @inlined
 def _pull_multipliers(model, theta, z, lines, virtual, adj_out):
-    """To those that act on what moves virtually."""
+    """Add adjoints of the multipliers whose forces act on bodies that move virtually."""
     measures = model.measures
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
@@ -106,7 +106,7 @@ def _pull_multipliers(model, theta, z, lines, virtual, adj_out):
 
 @kernel
 def _pull_reaction(model, theta, reactions, s, k, motion, lines, Q, kin, comp, virtual, hat, adj_out):
-    """From adjoints of the components of reaction s; leaves in ``virtual`` what they move."""
+    """Pull the components of reaction s back; leaves in ``virtual`` the motion that their adjoints give."""
     o, E = reactions.theta[s], axes_of(theta, reactions, s, kin)
     force = rotate(E, load3_of(hat, REACTION_SIZE * s, k))
     moment = rotate(E, load3_of(hat, REACTION_SIZE * s + 3, k))
@@ -129,7 +129,7 @@ def _pull_reaction(model, theta, reactions, s, k, motion, lines, Q, kin, comp, v
 
 @inlined
 def _pull_turn(theta, b, o, k, turn, kin, adj_out):
-    """From the adjoint of the turn of axes that stand at o in the axes of body b."""
+    """Pull back the turn of axes that stand at o in the axes of body b."""
     R, _ = pose_of(kin, b)
     accumulate2(adj_out.P, b, k, 1.0, (turn, scale3(0.0, turn)))
     pull_axes(theta, o, k, unrotate(R, turn), adj_out.theta)
@@ -137,7 +137,7 @@ def _pull_turn(theta, b, o, k, turn, kin, adj_out):
 
 @inlined
 def _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, adj_out):
-    """Of geometric equations whose force is added."""
+    """Pull back the forces of geometric equations."""
     measures = model.measures
     for e in range(reactions.first[s], reactions.first[s + 1]):
         r = reactions.equation[e]
@@ -152,7 +152,7 @@ def _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, ad
 
 @inlined
 def _pull_columns(model, theta, reactions, s, k, motion, Q, kin, force, moment, virtual, adj_out):
-    """Of forces along columns, from the last one; an axis turns with all that stand before it."""
+    """Pull back forces along columns, from the last one; an axis turns with all columns before it."""
     tree, i = model.tree, reactions.column_body[s]
     turn = scale3(0.0, force)
     for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
@@ -170,7 +170,7 @@ def _pull_columns(model, theta, reactions, s, k, motion, Q, kin, force, moment, 
 
 @inlined
 def _pull_amount(model, theta, reactions, s, c, k, motion, hat, virtual, adj_out):
-    """From the adjoint of what acts on column c, on the body that the joint carries."""
+    """Pull back the force along column c, on the body that the joint carries."""
     measures = model.measures
     if reactions.joint[s] != NONE:
         add_to(virtual.mu, c, k, hat)

@@ -1,8 +1,9 @@
 """Reactions: force of a joint or constraint at its point, and its moment about it.
 
-What crosses the joint of a tree is what its subtree takes for its motion less what elements, constraints and cut
-joints give to it, one inward recursion for all joints. Forces on the joint's coordinates themselves (springs, drives,
-couplings) act beside the joint and are taken off; what moves or holds a coordinate is carried by the joint.
+The force across the joint of a tree is the force that its subtree takes for its motion less those of elements,
+constraints and cut joints on it: one inward recursion for all joints. Forces on the joint's coordinates themselves
+(springs, couplings) act beside the joint and are subtracted. The joint carries the forces of those constraints that
+drive or hold a single coordinate.
 Derivation: docs/theory/reactions.md.
 """
 
@@ -195,7 +196,7 @@ def nothing(zero):
 
 @inlined
 def beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp):
-    """What crosses the tree joint and what geometric equations give, about the origin."""
+    """Force across the tree joint and forces of geometric equations, about the origin."""
     W = nothing(0.0 * theta[0])
     i = reactions.joint[s]
     if i != NONE:
@@ -209,7 +210,7 @@ def beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp):
 
 @inlined
 def on_column(model, theta, reactions, s, c, motion, Q):
-    """Force along column c that is added: what acts beside the joint is taken off, what the equations do put on."""
+    """Force along column c: that of the equations less that of elements beside the joint."""
     amount = 0.0 * theta[0]
     if reactions.joint[s] != NONE:
         amount -= Q[c]

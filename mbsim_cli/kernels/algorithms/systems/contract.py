@@ -1,4 +1,4 @@
-"""What an integrator knows of a mechanical system, whatever its coordinates; chosen by the type of ``model.tree``.
+"""The interface of a mechanical system to integrators, for all coordinates; chosen by the type of ``model.tree``.
 
 A new system is a module with these functions and a row of the table.
 """
@@ -22,7 +22,9 @@ _of_system = members_by_type("model.tree", system_of_trees, SYSTEMS.__getitem__)
 
 
 place = _of_system("place", "Poses of all bodies.")
-shape = _of_system("shape", "What ``mass`` needs of bodies after ``place`` where no ``evaluate`` follows.")
+shape = _of_system(
+    "shape", "Prepare ``mass`` after ``place`` where no ``evaluate`` follows: inertia of bodies that deform."
+)
 move_bodies = _of_system("move_bodies", "V and A of all bodies; needs ``place``.")
 move_columns = _of_system(
     "move_columns", "S'' of columns, for tangents, variations and pull-backs; needs ``move_bodies``."
@@ -76,7 +78,7 @@ pull_rates = _of_system(
 )
 pull_rates_with_velocity = _of_system(
     "pull_rates_with_velocity",
-    "Add what nu2 . Phi'' is of velocities alone to zd (n, p); ``adj`` is work. Needs ``move_lines``.",
+    "Add the pull-back of nu2 . Phi'' to velocities alone, zd (n, p); ``adj`` is work. Needs ``move_lines``.",
 )
 pull_at_rest = _of_system(
     "pull_at_rest",

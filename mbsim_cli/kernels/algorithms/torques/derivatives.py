@@ -31,7 +31,7 @@ def _below(own, ancestor, entry_out):
 
 @kernel
 def _below_loaded(own, ancestor, entry_out):
-    """The same with loads on the subtree."""
+    """``_below`` with loads on the subtree."""
     for l in range(LANES):
         H, B, K = get6(own["H"], l), get3(own["B"], l), get3(own["K"], l)
         S, S1 = get6(ancestor["S"], l), get6(ancestor["S1"], l)
@@ -202,7 +202,7 @@ def sum_twists(above, own):
 
 @kernel
 def begin_twists(own):
-    """The same where nothing above moves."""
+    """``sum_twists`` where no link above moves."""
     for l in range(LANES):
         set6(own["N"], l, get6(own["S"], l))
         set6(own["N1"], l, get6(own["S1"], l))

@@ -112,7 +112,7 @@ class Chain:
         self._place()
 
     def _lay_out(self, n, nb):
-        """What only depends on which body carries which."""
+        """Arrays that depend on the topology alone."""
         tree = self._tree
         first = tree.first_column.tolist()
         slides = among(tree.column_kind, TRANSLATIONS).tolist()
