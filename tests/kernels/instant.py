@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.instants import linearise
+from mbsim_cli.kernels.drivers.instants import Linearisation, linearise
 from mbsim_cli.solve import allocate
 
 EPS = 1e-30
@@ -29,7 +29,9 @@ class Instant:
             stored[:, :wanted] = given
         work = allocate.work(model, theta)
         twists = allocate.twists_of(model, p, dtype)
-        out = allocate.linearisation(model, p, dtype)
+        n, m, nm = len(z), work.eq.phi.size, model.measures.kind.size
+        shapes = (n, n), (n, padded(n)), (n, p), (3, m, p), (nm,), (nm, p)
+        out = Linearisation(*(np.zeros(shape, dtype) for shape in shapes))
         varied = allocate.directions(model, allocate.padded_directions(np.array(dtheta).T, dtype), dtype)
         linearise(model, theta, *factors, at_center, varied, state, sens, work.kin, work.comp, work.eq, twists, out, t)
         self.eq, self.kin = eq, kin = work.eq, work.kin
