@@ -106,7 +106,7 @@ class DrivingPower:
 
 # Forces that redundant constraints leave undetermined: those that free multipliers change while the motion stays.
 
-NOTHING = 1e-9  # length of a row of a Jacobian, m or 1, that no coordinate feels
+UNFELT = 1e-9  # length of a row of a Jacobian, m or 1, that no coordinate feels
 CHANGE = 1e-7  # change of a force or moment, over the largest multiplier, that counts
 
 
@@ -117,7 +117,7 @@ def null_vectors(J: np.ndarray) -> np.ndarray:
     """
     found = []
     for rows in J:
-        felt = np.linalg.norm(rows, axis=1) > NOTHING  # others are free, each with a vector of its own
+        felt = np.linalg.norm(rows, axis=1) > UNFELT  # others are free, each with a vector of its own
         among = free_multipliers(rows[felt]).T if felt.any() else np.zeros((0, 0))
         vectors = np.zeros((len(among), len(rows)))
         vectors[:, felt] = among

@@ -55,7 +55,7 @@ def independence(J: np.ndarray, scales: Scales) -> tuple[np.ndarray, np.ndarray,
 OPEN = 1e-8  # m, in the mechanism's unit, or rad: above this no position satisfies the constraints
 SINGULAR = 0.05  # of the independence that the constraints had at the start
 NOTICED = 0.1  # share of an equation in a combination
-NOTHING = 1e-11  # eigenvalue of the scaled inertia below which nothing resists its motion
+SINGULAR_INERTIA = 1e-11  # eigenvalue of the scaled inertia below which nothing resists its motion
 
 
 BISECTIONS = 40
@@ -253,7 +253,7 @@ class Diagnosis:
         M = self.instant.out.M
         roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
         values, vectors = np.linalg.eigh(M / np.outer(roots, roots))
-        if not values[0] < -NOTHING:
+        if not values[0] < -SINGULAR_INERTIA:
             return None
         columns = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(M))
         first = np.searchsorted(columns, tree.elastic)
@@ -272,7 +272,7 @@ class Diagnosis:
         M, J = self.instant.out.M, self.instant.work.eq.J
         roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
         values, vectors = np.linalg.eigh(M / np.outer(roots, roots) + J.T @ J)
-        if not values[0] <= NOTHING:  # also where it is NaN
+        if not values[0] <= SINGULAR_INERTIA:  # also where it is NaN
             return None
         name = self.problem.names.coordinates[int(np.argmax(np.abs(vectors[:, 0])))]
         return (

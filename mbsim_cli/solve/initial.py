@@ -21,7 +21,7 @@ from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, Geometry, Instant, WorkAtInstant
 from mbsim_cli.solve.faults import require_defined
-from mbsim_cli.solve.redundancy import Split, broken_equations, broken_identities, kept_in_range, split_of
+from mbsim_cli.solve.redundancy import Partition, broken_equations, broken_identities, kept_in_range, partition_of
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.equilibrium import Equilibrium
@@ -66,27 +66,27 @@ class Initial(NamedTuple):
     work: WorkAtInstant | None = None  # at the assembled start of a tree, to continue from
 
 
-def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Split:
+def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Partition:
     """Newton on the constraints ``rows`` for coordinates among ``free``, from a position that closes them nearly.
 
     Three successive evaluations must find them closed, so that imaginary parts converge, too.
     """
     eq, scale = start.work.eq, scales_of(start.model, start.theta).rows
     start.evaluate()
-    split = split_of(eq.J, free, rows)
+    partition = partition_of(eq.J, free, rows)
     settled = 0
     for _ in range(MAX_ITERATIONS):
-        size = np.abs(eq.phi / scale)[split.rows].max(initial=0.0)
+        size = np.abs(eq.phi / scale)[partition.rows].max(initial=0.0)
         settled = settled + 1 if size < SOLVED else 0
-        if settled == 3 or split.rows.size == 0:
+        if settled == 3 or partition.rows.size == 0:
             break
         try:
-            start.state.z[split.columns] -= split.solve(eq.J, eq.phi)
+            start.state.z[partition.columns] -= partition.solve(eq.J, eq.phi)
         except np.linalg.LinAlgError:
-            split = split_of(eq.J, free, rows)
+            partition = partition_of(eq.J, free, rows)
             continue
         start.evaluate()
-    return split
+    return partition
 
 
 def _fill_automatic(start: Instant, problem: Problem) -> None:
@@ -107,17 +107,17 @@ def _fill_automatic(start: Instant, problem: Problem) -> None:
     start.evaluate()
 
 
-def _assemble_velocity(start: Instant, free: np.ndarray) -> Split:
+def _assemble_velocity(start: Instant, free: np.ndarray) -> Partition:
     """Velocities that close the loops, dependent ones among ``free``, and their derivatives."""
     state, eq, sens = start.state, start.work.eq, start.sens
-    split = split_of(eq.J, free, np.arange(start.m))
-    state.zd[split.columns] -= split.solve(eq.J, eq.phi1)
-    held = all_but(start.n, split.columns)
+    partition = partition_of(eq.J, free, np.arange(start.m))
+    state.zd[partition.columns] -= partition.solve(eq.J, eq.phi1)
+    held = all_but(start.n, partition.columns)
     sens.zd[held] = start.d_rates[held]
     start.evaluate()
-    sens.zd[split.columns] = -split.solve(eq.J, start.out.dphi[1])
+    sens.zd[partition.columns] = -partition.solve(eq.J, start.out.dphi[1])
     start.evaluate()
-    return split
+    return partition
 
 
 def accelerate(start: Evaluable, rows: np.ndarray) -> None:
@@ -167,7 +167,7 @@ class StartPosition(NamedTuple):
     """Assembled positions, and numbers with automatic values."""
 
     start: Instant
-    split: Split
+    partition: Partition
     residual: np.ndarray  # (m,) constraints after assembly
     broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
     equilibrium: "Equilibrium | None" = None  # where the positions are those of one
@@ -182,7 +182,7 @@ class StartPosition(NamedTuple):
 
         Directions that broke equations in the declared position matter only if automatic numbers, or dependent
         coordinates that the equilibrium holds, come from that position."""
-        if problem.automatic or np.isin(equilibrium.held, self.split.columns).any():
+        if problem.automatic or np.isin(equilibrium.held, self.partition.columns).any():
             return self._replace(equilibrium=equilibrium)
         return self._replace(equilibrium=equilibrium, broken=broken_identities(problem))
 
@@ -252,7 +252,7 @@ def assemble_closed(problem: Problem, theta: np.ndarray | None = None, *, motion
 
 def initial_of(found: StartPosition, rank: int, rows: np.ndarray, held: np.ndarray = NO_ROWS) -> Initial:
     """The start at the present state; ``rows`` are the independent constraints, ``rank`` that of the Jacobian."""
-    start, position = found.start, found.split
+    start, position = found.start, found.partition
     return Initial(
         start.state,
         start.sens,

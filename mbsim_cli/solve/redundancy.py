@@ -81,7 +81,7 @@ def row_lengths(J: np.ndarray) -> np.ndarray:
 PIVOT_TOLERANCE = 1e-9
 
 
-class Split(NamedTuple):
+class Partition(NamedTuple):
     """Independent rows of a Jacobian and the coordinates that they determine."""
 
     rows: np.ndarray
@@ -120,14 +120,14 @@ def rank_and_pivots(a: np.ndarray) -> tuple[int, np.ndarray]:
     return min(a.shape), order
 
 
-def split_of(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> Split:
+def partition_of(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> Partition:
     """Choose dependent coordinates among ``free`` and rows that determine them."""
     real = J.real[rows]
     rank = rank_and_pivots(real)[0]
     free_rank, order = rank_and_pivots(real[:, free])
     columns = free[order[:free_rank]]
     row_order = rank_and_pivots(real[:, columns].T)[1]
-    return Split(rows[row_order[:free_rank]], columns, rank)
+    return Partition(rows[row_order[:free_rank]], columns, rank)
 
 
 # Contradicting equations: a combination of them stays violated for any small change of the coordinates.
@@ -198,23 +198,19 @@ class Consistency:
     def broken_and_free(
         self, record: Record, d_record: SensitivityRecord, broken: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Equations (N, p) that directions break at the rows of a record or before, and ``free_multipliers``.
+        """Equations (N, p) that directions break at the rows of a record or before, and a mask (m,) of multipliers.
 
-        ``broken`` (p,) are those before. Multipliers are completed where the record has derivatives of its own.
+        The motion does not determine the masked ones at the first row. ``broken`` (p,) are the equations broken before.
+        Derivatives of multipliers are completed where the record has some.
         """
-        found, free = np.tile(broken, (record.time.size, 1)), self.free_multipliers(record, 0)
+        found, free = np.tile(broken, (record.time.size, 1)), np.zeros(self._at.m, dtype=bool)
+        self._stand(record, 0)
+        free[undetermined_rows(without_columns(self._at.work.eq.J, self._held))] = True
         if broken.size and self._at.p:
             breaks = self.complete(record, d_record) if d_record.position.shape[2] else self.breaking(record)
             for row, each in enumerate(breaks[:, : broken.size]):
                 broken = found[row] = np.where(broken, broken, each)
         return found, free
-
-    def free_multipliers(self, record: Record, row: int) -> np.ndarray:
-        """Mask (m,) of the multipliers that the motion does not determine at a time point."""
-        self._stand(record, row)
-        mask = np.zeros(self._at.m, dtype=bool)
-        mask[undetermined_rows(without_columns(self._at.work.eq.J, self._held))] = True
-        return mask
 
     def complete(self, record: Record, d_record: SensitivityRecord) -> np.ndarray:
         """Add the turn of the range of J to derivatives of multipliers; return equations (N, p) that directions break.

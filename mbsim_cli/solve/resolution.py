@@ -18,7 +18,7 @@ SMALL = 1e-3  # share of the largest motion of a unit, by which errors of coordi
 ROUND_OFF = 1e-9  # m or rad, or of a coordinate over a parameter: coordinates that move less are at rest
 AT_REST = 1e-3  # share of the largest squared speed: slower motions do not measure time shifts
 COMPARED = 1000  # times at which two runs are compared
-NOTHING = np.zeros(0)
+NO_TIMES = np.zeros(0)
 FOLLOWED = 0.3  # error at the end, over the range of a coordinate, beyond which it does not measure time shifts
 
 
@@ -36,7 +36,7 @@ class Resolution:
         steps: int = 0,
         elastic: slice = slice(0),
         parameters: Sequence[float] | np.ndarray = (),
-        times: np.ndarray = NOTHING,
+        times: np.ndarray = NO_TIMES,
     ):
         self.reason = f"fewer than {WINDOW} steps"  # why there is no estimate
         self._names = names

@@ -25,7 +25,7 @@ from mbsim_cli.solve.adjoint.readings import (
 from mbsim_cli.solve.constraint_forces import jacobians
 from mbsim_cli.solve.forward import in_blocks
 from mbsim_cli.solve.inverse.analysis import InverseAnalysis, Trajectory, instants, inverse, with_natural_values
-from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, given_columns, saddle
+from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, drives_of, saddle
 from mbsim_cli.solve.redundancy import kept_in_range
 from mbsim_cli.solve.sparse import pulled
 from mbsim_cli.solve.tape import RunStart, Tape
@@ -228,7 +228,7 @@ class DrivePuller(MotionPuller):
 
     def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         super().__init__(problem, initial, p)
-        self._problem, self._drives = problem, given_columns(problem)
+        self._problem, self._drives = problem, drives_of(problem)
         self._loops = np.setdiff1d(self._rows, self._drives.row)
         self._weight = initial.theta[self._drives.weight]
         self._trajectory = Trajectory(problem) if self._drives.tabled.size else None

@@ -36,7 +36,7 @@ class Driven(NamedTuple):
     by: np.ndarray  # (n, p + 3 f) by parameters, then by positions, velocities and accelerations of the motion
 
 
-def given_columns(problem: Problem) -> Drives:
+def drives_of(problem: Problem) -> Drives:
     """The drives of a problem with loops."""
     assert problem.drives is not None
     return problem.drives
@@ -48,7 +48,7 @@ class Steered(Instant):
     def __init__(
         self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None, units: int | None
     ) -> None:
-        drives = self._drives = given_columns(problem)
+        drives = self._drives = drives_of(problem)
         self._units = units
         self._start: tuple[np.ndarray, np.ndarray] | None = None
         self._trajectory = Trajectory(problem) if drives.tabled.size else None
@@ -89,7 +89,7 @@ class DriveSampler(Sampler):
     """Samples of a motion, and the forces of the drives there."""
 
     def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray, *, matrices: bool) -> None:
-        self.drives = given_columns(problem)
+        self.drives = drives_of(problem)
         self.p, f = problem.theta_rho.shape[1] if dtheta.shape[1] else 0, self.drives.row.size
         self.units = self.p if matrices else None
         if matrices:
@@ -201,7 +201,7 @@ def inverse_of_loops(problem: Problem) -> Iterator[InverseBlock]:
 def _inverse_block(problem: Problem, block: Block, found: list[Driven]) -> InverseBlock:
     """A block of samples with the forces of the drives, ``found``, behind the other sensors."""
     rows, p = len(block.time), problem.theta_rho.shape[1]
-    found, n, drives = found[:rows], block.position.shape[1], given_columns(problem)
+    found, n, drives = found[:rows], block.position.shape[1], drives_of(problem)
     torque = np.array([each.torque for each in found]).reshape(rows, n)
     by = np.array([each.by for each in found]).reshape(rows, n, -1)
     wanted = problem.options.sensitivity == "ddm"

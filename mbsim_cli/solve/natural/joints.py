@@ -10,7 +10,7 @@ from mbsim_cli.model.codes import BETWEEN_BODIES, EULER_PARAMETERS, ROTATIONS, T
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import GROUND, N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B, FlexibleTree, Model, Names
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.natural.plan import Fields, Local, Plan, axis, entries, given, nothing
+from mbsim_cli.solve.natural.plan import Fields, Local, Plan, axis, entries, given, vanishes
 
 ZERO = given(np.zeros(3))
 
@@ -294,7 +294,7 @@ def _implied(fields: Fields, row: Row) -> bool:
 def is_product_constant(constant: np.ndarray, other: np.ndarray) -> bool:
     """Whether the dot product of a field that no coordinate moves with another one does not depend on coordinates."""
     product = np.einsum("ta,tac->tc", constant[:, :, 0], other)
-    return nothing(product[:, 1:], other)
+    return vanishes(product[:, 1:], other)
 
 
 def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], plan: Plan) -> Equations:

@@ -81,7 +81,7 @@ class Fields:
 
     def is_constant(self, field: np.ndarray) -> bool:
         """Whether no coordinate has a part in a field, at theta and along all directions."""
-        return nothing(field[:, :, 1:], field)
+        return vanishes(field[:, :, 1:], field)
 
     def carried(self, body: int, field: np.ndarray, *, point: bool) -> bool:
         """Whether a field is a point or vector of a body, at theta and along all directions."""
@@ -105,7 +105,7 @@ class Fields:
         return True
 
 
-def nothing(part: np.ndarray, whole: np.ndarray) -> bool:
+def vanishes(part: np.ndarray, whole: np.ndarray) -> bool:
     """Whether a part vanishes against the whole, in value and derivatives."""
     size = max(np.abs(whole[0]).max(), 1e-300)
     if part.size and np.abs(part[0]).max() > SAME * size:

@@ -33,7 +33,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.least_inertia import least_inertia, swing
 from mbsim_cli.solve.natural.bases import Planner
 from mbsim_cli.solve.natural.joints import Equations, Row, equations_of, shared_by_constraints, tree_joints
-from mbsim_cli.solve.natural.plan import Fields, Plan, directions_of, names_of, nothing
+from mbsim_cli.solve.natural.plan import Fields, Plan, directions_of, names_of, vanishes
 from mbsim_cli.system import cached_property
 
 # Numbers that kernels read in natural coordinates: theta, then those of measures, poses, rigidity, mass and weight.
@@ -76,7 +76,7 @@ def _moments_of(theta: np.ndarray, o: int) -> np.ndarray:
     return found
 
 
-NOTHING = np.zeros(0, np.int64)
+NO_NUMBERS = np.zeros(0, np.int64)
 
 
 def _tree(system: "NaturalSystem", at: Places) -> Natural:
@@ -88,15 +88,15 @@ def _tree(system: "NaturalSystem", at: Places) -> Natural:
         parent=np.full(len(system.columns), GROUND),
         theta=system.problem.model.tree.theta,
         column_kind=np.full(n, NONE),
-        column_body=NOTHING,
+        column_body=NO_NUMBERS,
         first=np.cumsum([0, *map(len, system.columns)]),
-        column=np.concatenate([NOTHING, *(system.order[c] for c in system.listed)]),
+        column=np.concatenate([NO_NUMBERS, *(system.order[c] for c in system.listed)]),
         trios=[len(trios) for trios in system.trios],
         pose=at.pose,
         rigid=[r.body for r in system.plan.rigid],
         shape=at.shape,
         rigid_first=np.cumsum([0, *(len(whole) + len(single) for whole, single in system.rigid_entries)]),
-        rigid_entry=np.concatenate([NOTHING, *(part for entries in system.rigid_entries for part in entries)]),
+        rigid_entry=np.concatenate([NO_NUMBERS, *(part for entries in system.rigid_entries for part in entries)]),
         rigid_trios=[len(whole) for whole, _ in system.rigid_entries],
         defined=[len(equations.kept) + d.row for d in equations.defined],
         definition=[system.order[d.coordinate] for d in equations.defined],
@@ -105,8 +105,8 @@ def _tree(system: "NaturalSystem", at: Places) -> Natural:
         mass_column=columns,
         mass=[at.mass],
         weight=[at.weight],
-        least=NOTHING,
-        swing=NOTHING,
+        least=NO_NUMBERS,
+        swing=NO_NUMBERS,
     )
     return tree._replace(least=least_inertia(system), swing=swing(system))
 
@@ -148,9 +148,9 @@ def _measures(system: "NaturalSystem", at: Places) -> tuple[Pairs, Measures]:
     block += at.measure.tolist()
     for j, k in enumerate(equations.replaced, len(old.measures.kind) + len(equations.added)):
         kind[k], pair[k], block[k] = kind[j], pair[j], block[j]
-    first, flat = np.cumsum([0, *map(len, listed)]), np.concatenate([NOTHING, *listed]).astype(np.int64)
+    first, flat = np.cumsum([0, *map(len, listed)]), np.concatenate([NO_NUMBERS, *listed]).astype(np.int64)
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
-    without_columns = Pairs(a, b, np.zeros(len(pairs) + 1, np.int64), NOTHING, NOTHING)
+    without_columns = Pairs(a, b, np.zeros(len(pairs) + 1, np.int64), NO_NUMBERS, NO_NUMBERS)
     curves = old.measures.curves
     if isinstance(curves, Curves):
         curves = curves._replace(law=_integers([*curves.law, *[NONE] * (len(kind) - len(curves.law))]))
@@ -299,7 +299,7 @@ class NaturalSystem:
     def _deforming(self) -> np.ndarray:
         """Bodies that deform."""
         tree = self.problem.model.tree
-        return tree.flexible if isinstance(tree, FlexibleTree) else NOTHING
+        return tree.flexible if isinstance(tree, FlexibleTree) else NO_NUMBERS
 
     def elastic_of(self, f: int) -> np.ndarray:
         """Coordinates of the plan that are the elastic ones of the f-th of these."""
@@ -308,13 +308,13 @@ class NaturalSystem:
 
     def pair_columns(self, a: int, b: int) -> np.ndarray:
         """Coordinates that two bodies depend on."""
-        return np.unique(np.concatenate([NOTHING, *(self.columns[i] for i in (a, b) if i != GROUND)]))
+        return np.unique(np.concatenate([NO_NUMBERS, *(self.columns[i] for i in (a, b) if i != GROUND)]))
 
     def mixed_columns(self, measure: int) -> np.ndarray:
         """Coordinates that a measure of several joint coordinates lists."""
         measures = self.problem.model.measures
         if measure in self.equations.replaced:
-            return NOTHING
+            return NO_NUMBERS
         mixed = {d.column: d.coordinate for d in self.equations.defined} | self.equations.elastic
         listed = measures.coordinate[measures.first[measure] : measures.first[measure + 1]]
         return np.array([mixed[int(c)] for c in listed], np.int64)
@@ -360,7 +360,7 @@ class NaturalSystem:
         fields, first, found = self.fields(stack), np.cumsum([0, *map(len, self.columns)]), []
         for rigid in self.plan.rigid:
             vectors = [fields.vector(rigid.body, x) for x in (rigid.a, rigid.b)]
-            used = [any(not nothing(x[:, :, 1 + c], x) for x in vectors) for c in self.listed[rigid.body]]
+            used = [any(not vanishes(x[:, :, 1 + c], x) for x in vectors) for c in self.listed[rigid.body]]
             whole, single = np.split(np.array(used, bool), [3 * len(self.trios[rigid.body])])
             starts = 3 * np.flatnonzero(whole.reshape(-1, 3).any(axis=1))
             found.append((first[rigid.body] + starts, first[rigid.body] + len(whole) + np.flatnonzero(single)))
@@ -456,7 +456,7 @@ def in_natural_coordinates(problem: Problem) -> Problem:
     plan = Planner(fields, joints, shared, problem.names.bodies).plan
     equations = equations_of(problem, fields, joints, plan)
     columns = tuple(
-        np.flatnonzero([not nothing(fields.poses[i][:, :, 1 + c], fields.poses[i]) for c in range(plan.size)])
+        np.flatnonzero([not vanishes(fields.poses[i][:, :, 1 + c], fields.poses[i]) for c in range(plan.size)])
         for i in range(len(joints))
     )
     meets = np.zeros((plan.size, plan.size), bool)
