@@ -1,6 +1,6 @@
 """Kinematics: positions of a driven mechanism at the sampling times, by continuation."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -183,19 +183,18 @@ class Path:
 class Sampler:
     """Solves one sample after another for the motion, its forces and their derivatives; all stand in ``at``.
 
-    ``orientation`` is that of ``path`` at the last sample.
+    ``orientation`` is that of ``path`` at the last sample; ``instant`` makes time points, as ``Instant`` does.
     """
 
-    def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray) -> None:
-        still = self._instant(problem, start.theta, np.zeros((start.theta.size, 0), start.theta.dtype), None)
+    def __init__(
+        self, problem: Problem, start: Initial, dtheta: np.ndarray, instant: Callable[..., Instant] = Instant
+    ) -> None:
+        still = instant(problem, start.theta, np.zeros((start.theta.size, 0), start.theta.dtype), None)
         still.state.z[:] = start.state.z
         still.work.kin.expected[:] = start.expected
         self.path = Path(problem, still, np.sort(all_but(still.m, start.redundant)))
-        self.at = self._instant(problem, start.theta, dtheta, still) if dtheta.shape[1] else still
+        self.at = instant(problem, start.theta, dtheta, still) if dtheta.shape[1] else still
         self.orientation = 0.0
-
-    def _instant(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None) -> Instant:
-        return Instant(problem, theta, dtheta, beside)
 
     def go(self, time: float) -> None:
         """Solve the sample at a time, not before the last one; raise Lost."""

@@ -9,12 +9,12 @@ many the only one. Derivation: docs/theory/inverse_dynamics.md, section 8.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Drives, InverseBlock, Problem
 from mbsim_cli.solve.allocate import Instant
@@ -22,7 +22,6 @@ from mbsim_cli.solve.forward import in_blocks
 from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.inverse.analysis import Trajectory
 from mbsim_cli.solve.kinematics import Following, Lost, Sampler
-from mbsim_cli.solve.tape import Tape
 
 SAMPLES = 128  # in a block
 IDLE = 1e-9  # singular value of the motions of drives, relative, below which the mechanism moves without them
@@ -49,7 +48,7 @@ class Steered(Instant):
         self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None, units: int | None
     ) -> None:
         drives = self._drives = drives_of(problem)
-        self._units = units
+        self._units = units if dtheta.shape[1] else None
         self._start: tuple[np.ndarray, np.ndarray] | None = None
         self._trajectory = Trajectory(problem) if drives.tabled.size else None
         self._row, self._column = drives.row[drives.tabled], drives.column[drives.tabled]
@@ -91,19 +90,15 @@ class DriveSampler(Sampler):
     def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray, *, matrices: bool) -> None:
         self.drives = drives_of(problem)
         self.p, f = problem.theta_rho.shape[1] if dtheta.shape[1] else 0, self.drives.row.size
-        self.units = self.p if matrices else None
         if matrices:
             width = self.p + 3 * f
             wide = np.zeros((dtheta.shape[0], padded(width)), dtheta.dtype)
             wide[:, : self.p] = dtheta[:, : self.p]
             dtheta = wide
-        super().__init__(problem, start, dtheta)
+        super().__init__(problem, start, dtheta, partial(Steered, units=self.p if matrices else None))
         self.loops = np.setdiff1d(self.path.rows, self.drives.row)
         self.weight = start.theta[self.drives.weight]
-        self.found: Driven | None = None
-
-    def _instant(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Instant | None) -> Instant:
-        return Steered(problem, theta, dtheta, beside, self.units if dtheta.shape[1] else None)
+        self.found: list[Driven] = []  # of the samples that no block has yet
 
     def _balance(self, time: float) -> None:
         at, n = self.at, self.at.n
@@ -129,7 +124,7 @@ class DriveSampler(Sampler):
                 dx[self.drives.drive] / self.weight[:, None] + d_inverse * y[self.drives.drive, None]
             )
         at.evaluate(time)
-        self.found = Driven(torque, y, by)
+        self.found.append(Driven(torque, y, by))
 
     def _turned(self, time: float, y: np.ndarray) -> np.ndarray:
         """How J y (k, p) changes along the directions while y stays: by Phi' with velocities y, less that at rest."""
@@ -170,24 +165,16 @@ def saddle(J: np.ndarray, drive: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 class FollowingDrives(Following):
-    """Samples in progress, with the forces of the drives; ``found`` are those of the latest block."""
-
-    def __init__(self, problem: Problem, start: Initial, tape: Tape | None = None) -> None:
-        super().__init__(problem, start, tape)
-        self.found: list[Driven] = []
+    """Samples in progress, with the forces of the drives."""
 
     def _sampling(self) -> DriveSampler:
         matrices = self.problem.options.sensitivity == "ddm"
         return DriveSampler(self.problem, self._start, self.directions.dtheta, matrices=matrices)
 
-    def _write(self, number: int, record: Record, d_record: SensitivityRecord, row: int) -> None:
-        super()._write(number, record, d_record, row)
-        assert isinstance(self._sampler, DriveSampler) and self._sampler.found is not None
-        self.found.append(self._sampler.found)
-
     def take(self) -> list[Driven]:
         """The forces of the drives since the last call."""
-        found, self.found = self.found, []
+        assert isinstance(self._sampler, DriveSampler)
+        found, self._sampler.found = self._sampler.found, []
         return found
 
 
