@@ -271,11 +271,11 @@ class RunAhead(_MadeOnce, OpenTreeSimulation):
     @property
     def bytes(self) -> int:
         """Memory of all time points, bytes."""
-        return (self.total + 1) * size_of(super()._records(1))
+        return (self.total + 1) * size_of(self._records(1))
 
     def calls(self) -> Generator[Case, int, None]:
         """Yield the arguments of each call of the time loop; the generator receives the status of the call."""
-        rows, size, room, used = 1, steps_of_block(self.problem, 0), super()._records(1), 0
+        rows, size, room, used = 1, steps_of_block(self.problem, 0), self._records(1), 0
         while rows:
             inside = self._room_inside()
             done = int(np.count_nonzero(room[0].time))
@@ -293,10 +293,11 @@ class RunAhead(_MadeOnce, OpenTreeSimulation):
                 return
             self.step += rows if len(self._made) > 1 else 0
             rows = min(size, self.total - self.step)
-            room = super()._records(rows)
+            room = self._records(rows)
 
-    def _records(self, rows: int) -> tuple[Record, SensitivityRecord, np.ndarray]:
-        return self._made[0][0]
+    def _rows(self, rows: int) -> Block:
+        self.unfinished = self._made[0][0]
+        return super()._rows(rows)
 
     def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:
         _, status, inside = self._made.popleft()

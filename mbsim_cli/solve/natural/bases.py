@@ -45,7 +45,7 @@ class Planner:
         origin, at = self._origin(joint, points)
         chosen: list[_Vector] = []
         vectors = [_Vector(s.name, _field_of(s, body), s.on(body)) for s in known if not s.point]
-        vectors += [_Vector(s.name, _way(origin, _field_of(s, body)), _less(s.on(body), at)) for s in points]
+        vectors += [_Vector(s.name, _less(_field_of(s, body), origin), _less(s.on(body), at)) for s in points]
         for vector in vectors:
             if self._adds(chosen, vector.local):
                 chosen.append(vector)
@@ -147,7 +147,7 @@ class Planner:
             if np.linalg.norm(np.cross(n, x)) > SLANTED * np.linalg.norm(x):
                 arm = float(np.linalg.norm(np.cross(n, x)))
                 point = self._group(s.name, body, s.on(body), True, along, _height(u, way, origin), ("1", "2"), arm)
-                return _Vector(s.name, _way(origin, point), way)
+                return _Vector(s.name, _less(point, origin), way)
         k = int(np.argmin(np.abs(n)))
         local = given(np.eye(3)[k])
         name = f"axis_{'xyz'[k]}"
@@ -161,7 +161,7 @@ class Planner:
             way = _less(s.on(body), at)
             if self._adds(chosen, way):
                 point = self._group(s.name, body, s.on(body), True, _global_axes)
-                chosen.append(_Vector(s.name, _way(origin, point), way))
+                chosen.append(_Vector(s.name, _less(point, origin), way))
                 return
         axes = [axis(joint.offset + R_C, k) for k in range(3)]
         local = max(axes, key=lambda local: float(np.linalg.norm(self._beside(chosen, self._sizes(local)))))
@@ -216,12 +216,9 @@ def _height(u: _Vector, local: Local, origin: Callable | None = None) -> Callabl
     return height
 
 
-def _less(x: Local, y: Local) -> Local:
-    return lambda theta: x(theta) - y(theta)
-
-
-def _way(start: Callable, end: Callable) -> Callable[[Fields], np.ndarray]:
-    return lambda fields: end(fields) - start(fields)
+def _less(x: Callable, y: Callable) -> Callable:
+    """The difference of two points or vectors, as functions of theta or of fields."""
+    return lambda at: x(at) - y(at)
 
 
 def _field_of(s: Shared, body: int) -> Callable[[Fields], np.ndarray]:

@@ -1,6 +1,6 @@
 """Forward dynamics as ordinary differential equations, with direct sensitivities, block by block; stiffness."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -54,8 +54,7 @@ if TYPE_CHECKING:
     from mbsim_cli.solve.equilibrium import Equilibrium
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(NamedTuple):
     """The start of an open tree: theta and dtheta (len(theta), p), p ``padded``, include automatic values."""
 
     state: State
@@ -63,13 +62,9 @@ class Start:
     theta: np.ndarray
     dtheta: np.ndarray
     equilibrium: "Equilibrium | None" = None
-
-    @property
-    def redundant(self) -> np.ndarray:
-        """Constraints that depend on others: open trees have none."""
-        return NO_ROWS
-
-    held = redundant
+    rank: int = 0  # as ``Initial``: constraints and coordinates of closed loops, which open trees lack
+    redundant: np.ndarray = NO_ROWS
+    held: np.ndarray = NO_ROWS
 
 
 def assemble_start(problem: Problem, theta: np.ndarray, p: int, along: bool = True) -> Start:
@@ -186,7 +181,7 @@ class OpenTreeSimulation:
             else assemble_closed(problem, theta, motion_only=True)
         )
         self.theta, self.state, self.rest = start.theta, start.state, start.equilibrium
-        self.started, self.rank = self.state.z.copy(), getattr(start, "rank", 0)
+        self.started, self.rank = self.state.z.copy(), start.rank
         self.dtype = self.theta.dtype.type
         self.p = wanted if problem.options.sensitivity == "ddm" else 0
         p = padded(self.p)
@@ -358,7 +353,7 @@ class OpenTreeSimulation:
 
     def steps_ahead(self, count: int) -> Steps:
         """The next ``count`` steps, fewer at the end of the run; afterwards the run cannot continue."""
-        steps, rows = self._room(count), OpenTreeSimulation._records(self, 1)
+        steps, rows = self._room(count), self._records(1)
         status = Status.PAUSED
         while status == Status.PAUSED and steps.count[0] < count:
             case = self._case(np.array([self.scheme.end]), steps, self.nothing_inside, rows, 0)
@@ -383,13 +378,13 @@ class OpenTreeSimulation:
         share, weight = self.rule
         if not share.size:
             return self.nothing_inside
-        record, d_record, _ = OpenTreeSimulation._records(self, 1)
+        record, d_record, _ = self._records(1)
         numbers = sum(array.size for array in (*record, *d_record))
         steps = max(1, min(INSIDE_ROWS, INSIDE_NUMBERS // numbers) // share.size)
         return self._rows_inside(share, weight, steps * share.size)
 
     def _rows_inside(self, share: np.ndarray, weight: np.ndarray, rows: int) -> Inside:
-        record, d_record, _ = OpenTreeSimulation._records(self, rows)
+        record, d_record, _ = self._records(rows)
         return Inside(share, weight, np.zeros(1, np.int64), np.zeros(rows), record, d_record)
 
     @property
