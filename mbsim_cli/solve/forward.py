@@ -91,12 +91,9 @@ class Simulation:
         self._forceless = 0.0  # time points, all so far, at which its forces are not found
         self.reactions = self._reader(dtheta)
         self._driving = driving_power(problem, self.theta, redundant=redundant)
-        self.consistency: Consistency | None = None
         varied = start.dtheta if self.p else dtheta
-        if self.control.redundant:
-            at = self._stand(problem, self.theta, varied, start.expected)
-            self.consistency = Consistency(problem, at, start.held, self._units)
-        self.broken = start.broken[: self.p].copy()
+        at = self._stand(problem, self.theta, varied, start.expected) if self.control.redundant else None
+        self.consistency = Consistency(problem, at, start.held, self._units, start.broken[: self.p].copy())
         self._stop_varying()
         theta, dtheta = (np.ascontiguousarray(part.real) for part in (self.theta, varied))
         # a bound method would make a reference cycle that keeps all this memory
@@ -144,7 +141,7 @@ class Simulation:
         else:
             self._step_between_checkpoints(self.tape, steps, record, d_record)
         rows = filled + self.step // interval - begun // interval
-        contradicted = self.consistency.contradiction(first_rows(record, rows)) if self.consistency else None
+        contradicted = self.consistency.contradiction(first_rows(record, rows))
         if contradicted:
             rows = contradicted[0]
         record, d_record = first_rows(record, rows), first_rows(d_record, rows)
@@ -152,12 +149,9 @@ class Simulation:
         if self._pieces and self._pieces.divided:
             number = np.round(record.time.real / self.problem.options.step).astype(int)
             work[:, WORK.index("rejected")] = np.isin(number, list(self._pieces.divided))
-        broken, free = np.tile(self.broken, (rows, 1)), np.zeros(record.lam.shape, dtype=bool)
-        if self.consistency and rows:
-            broken, free[:] = self.consistency.broken_and_free(record, d_record, self.broken)
-            self.broken = broken[-1].copy()
+        broken, free = self.consistency.broken_and_free(record, d_record)
         singular = self._singular_multipliers(record, broken)
-        if self.broken.any():
+        if self.consistency.broken.any():
             self._stop_varying()
         lost = self.balance.lost if self.balance else None
         block = block_of(
@@ -260,13 +254,13 @@ class Simulation:
             behind = int(np.searchsorted(record.time, passage.time))
             singular[behind, passage.constraints] = True
             found = np.where(passage.breaks[: self.p], -1 - passage.constraints[0], 0)
-            self.broken = np.where(self.broken, self.broken, found)
+            self.consistency.broken = np.where(self.consistency.broken, self.consistency.broken, found)
             broken[behind:] = np.where(broken[behind:], broken[behind:], found)
         return singular
 
     def _stop_varying(self) -> None:
         """Set broken directions to zero: they are no derivatives, and could overflow or disturb others."""
-        broken = np.flatnonzero(self.broken) if self.sens.z.shape[1] else NO_ROWS
+        broken = np.flatnonzero(self.consistency.broken) if self.sens.z.shape[1] else NO_ROWS
         for array in (self.directions.dtheta, *self.sens):
             array[:, broken] = 0.0
 
@@ -278,7 +272,7 @@ class Simulation:
             in_joints, near = not problem.options.natural, self.work.kin.expected
             if in_joints:
                 found = undefined_at(problem, theta, time, self.state.z, self.state.zd)
-            if found is None and self.consistency:
+            if found is None:
                 found = self.consistency.contradiction_at(self.state.z, near, time)
             if found is None and in_joints:
                 found = Diagnosis(problem, theta, time).sentence(status, self.started, self.rank, self.reached)

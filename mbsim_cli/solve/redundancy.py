@@ -1,6 +1,6 @@
 """Where equations depend on others: rank, determined multipliers, and directions that break the equations."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -184,32 +184,35 @@ def _broken(
 
 
 class Consistency:
-    """Examines stored time points of a mechanism whose equations depend on each other.
+    """Examines stored time points for equations that depend on each other, at a time point ``at`` of its own, or None.
 
-    ``held`` are the coordinates that keep their values in an equilibrium, ``units`` (m,) the units of equations.
+    None is for mechanisms whose equations are independent at the start. ``held`` are the coordinates that keep their
+    values in an equilibrium, ``units`` (m,) the units of equations, ``broken`` (p,) the equations that directions break
+    so far.
     """
 
-    def __init__(self, problem: Problem, at: Evaluable, held: np.ndarray, units: np.ndarray) -> None:
-        self._at, self._names, self._units = at, problem.names, units
-        self._held = held
+    def __init__(
+        self, problem: Problem, at: Evaluable | None, held: np.ndarray, units: np.ndarray, broken: np.ndarray
+    ) -> None:
+        self._at: Any = at
+        self._names, self._units, self._held, self.broken = problem.names, units, held, broken
         self._rows, self._equations = allocate.multiplier_sensors(problem.model)
         self._accuracy = problem.options.gradient_tolerance
 
-    def broken_and_free(
-        self, record: Record, d_record: SensitivityRecord, broken: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Equations (N, p) that directions break at the rows of a record or before, and a mask (m,) of multipliers.
+    def broken_and_free(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
+        """``broken`` (N, p) and ``free`` (N, m) of ``Block`` at the rows of a record, ``free`` as at the first one.
 
-        The motion does not determine the masked ones at the first row. ``broken`` (p,) are the equations broken before.
         Derivatives of multipliers are completed where the record has some.
         """
-        found, free = np.tile(broken, (record.time.size, 1)), np.zeros(self._at.m, dtype=bool)
+        found, free = np.tile(self.broken, (record.time.size, 1)), np.zeros(record.lam.shape, bool)
+        if self._at is None or not record.time.size:
+            return found, free
         self._stand(record, 0)
-        free[undetermined_rows(without_columns(self._at.work.eq.J, self._held))] = True
-        if broken.size and self._at.p:
+        free[:, undetermined_rows(without_columns(self._at.work.eq.J, self._held))] = True
+        if self.broken.size and self._at.p:
             breaks = self.complete(record, d_record) if d_record.position.shape[2] else self.breaking(record)
-            for row, each in enumerate(breaks[:, : broken.size]):
-                broken = found[row] = np.where(broken, broken, each)
+            for row, each in enumerate(breaks[:, : self.broken.size]):
+                self.broken = found[row] = np.where(self.broken, self.broken, each)
         return found, free
 
     def complete(self, record: Record, d_record: SensitivityRecord) -> np.ndarray:
@@ -251,6 +254,8 @@ class Consistency:
 
     def contradiction(self, record: Record) -> tuple[int, str] | None:
         """The first row at which equations contradict each other, with a sentence."""
+        if self._at is None:
+            return None
         for row in np.flatnonzero(record.drift[:, 0].real > VIOLATED * self._units.min()):
             time, near = float(record.time[row]), record.expected[row]
             found = self.contradiction_at(record.position[row], near if near.size else None, time, VIOLATED)
@@ -267,6 +272,8 @@ class Consistency:
         go on. Angles are read ``near`` some where there are any.
         """
         at, units, names = self._at, self._units, self._names.constraints
+        if at is None:
+            return None
         at.state.z[:], at.state.zd[:] = position, 0.0
         if near is not None:
             at.work.kin.expected[:] = near

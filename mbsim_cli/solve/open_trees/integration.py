@@ -11,14 +11,12 @@ from mbsim_cli.kernels.algorithms.closed_loops import Loops
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.equations.residual_variation import resting
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
-from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics, LoadedMotion
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.course import COURSE, Ends, Scheme
-from mbsim_cli.kernels.drivers.instants import measure_drift
 from mbsim_cli.kernels.drivers.integrate import IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
-from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
@@ -31,11 +29,8 @@ from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import breakpoints_of, onsets_of
-from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.open_trees import dop853_coefficients as dop853
-from mbsim_cli.solve.redundancy import Consistency
 
 
 @cache
@@ -141,43 +136,6 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
         LoadedMotion(*(zeros((rows, p), dtype) for rows in (n, n, n, m))),
         zeros((n, p), dtype),
     )
-
-
-class LoopRows:
-    """Examines stored time points of closed loops: drift, undetermined multipliers, contradicting constraints."""
-
-    def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray) -> None:
-        self._model, self._theta = problem.model, start.theta
-        self._at = start.work or allocate.work_at_instant(self._model, self._theta)
-        self._state = allocate.state(self._model, self._theta.dtype.type)
-        self._consistency: Consistency | None = None
-        wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
-        self.broken = start.broken[:wanted].copy()
-        if start.redundant.size:
-            units = scales_of(self._model, self._theta).rows
-            at = Instant(problem, self._theta, dtheta)
-            self._consistency = Consistency(problem, at, start.held, units)
-
-    @property
-    def kin(self) -> Kinematics:
-        """Kinematics of the rows that are examined."""
-        return self._at.kin
-
-    def take(self, record: Record) -> None:
-        """Fill in drift."""
-        measure_drift(self._model, self._theta, self._at.kin, self._at.eq, self._state, record)
-
-    def broken_and_free(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
-        """``broken`` and ``free`` of ``Block``, after sensors are filled in."""
-        broken, free = np.tile(self.broken, (record.time.size, 1)), np.zeros(record.lam.shape, bool)
-        if self._consistency and record.time.size:
-            broken, free[:] = self._consistency.broken_and_free(record, d_record, self.broken)
-            self.broken = broken[-1]
-        return broken, free
-
-    def contradiction_at(self, position: np.ndarray, expected: np.ndarray, time: float) -> str | None:
-        """A sentence on constraints that contradict each other at a position from which no step succeeds, or None."""
-        return self._consistency.contradiction_at(position, expected, time) if self._consistency else None
 
 
 STAGE = 1e-3  # last correction of a stage, in units of the bounds of a step's error

@@ -16,6 +16,7 @@ from mbsim_cli.kernels.algorithms.open_trees.partial_recursive import partial_re
 from mbsim_cli.kernels.algorithms.open_trees.recursive import recursive
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.course import Case
+from mbsim_cli.kernels.drivers.instants import measure_drift
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
 from mbsim_cli.kernels.drivers.open_trees import measure_start
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, Steps, Stretch
@@ -27,8 +28,9 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
+from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import NO_ROWS
+from mbsim_cli.solve.allocate import NO_ROWS, Instant
 from mbsim_cli.solve.blocks import (
     SHARES,
     WEIGHTS,
@@ -42,12 +44,12 @@ from mbsim_cli.solve.blocks import (
 from mbsim_cli.solve.faults import HOPELESS, SURELY, Diagnosis, sentence, step_sentence, undefined_at
 from mbsim_cli.solve.initial import assemble, assemble_closed
 from mbsim_cli.solve.open_trees.integration import (
-    LoopRows,
     hardest,
     integration,
     loops_of,
     stages_kept,
 )
+from mbsim_cli.solve.redundancy import Consistency
 from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of
 
 if TYPE_CHECKING:
@@ -193,17 +195,18 @@ class OpenTreeSimulation:
             problem, self.theta, p, self.dyn.open_tree, varies=wanted > 0, at_once=at_once
         )
         self.reactions = reader_of(problem, self.theta, self.directions.dtheta)
-        self.loops: LoopRows | None = None
+        self.consistency: Consistency | None = None  # of closed loops
         if not problem.options.open_tree:
-            self.loops = LoopRows(
-                problem, start, start.dtheta if problem.options.differentiates else start.dtheta[:, :0]
-            )
+            dtheta, units = start.dtheta[:, : padded(wanted)], scales_of(self.model, self.theta).rows
+            at = Instant(problem, self.theta, dtheta) if start.redundant.size else None
+            self.consistency = Consistency(problem, at, start.held, units, start.broken[:wanted].copy())
+            self.loops = start.work or allocate.work_at_instant(self.model, self.theta)  # at stored time points
             for array in (self.directions.dtheta, *self.sens):  # broken directions must not disturb others
-                array[:, np.flatnonzero(self.loops.broken[: array.shape[1]])] = 0.0
-        self.kin = self.loops.kin if self.loops else allocate.grounded(self.model, self.theta)  # of stored time points
+                array[:, np.flatnonzero(self.consistency.broken[: array.shape[1]])] = 0.0
+        self.kin = self.loops.kin if self.consistency else allocate.grounded(self.model, self.theta)  # the same
         self.twists = allocate.twists_of(self.model, p, self.dtype)
         self.turns = turns(self.model)
-        if self.loops:
+        if self.consistency:
             self.turns.value[:] = start.expected[self.turns.measure]
         self.rule = (SHARES, WEIGHTS) if problem.summed and problem.options.adaptive else (np.zeros(0), np.zeros(0))
         self.nothing_inside = self._rows_inside(np.zeros(0), np.zeros(0), 0)
@@ -424,11 +427,10 @@ class OpenTreeSimulation:
             undefined = undefined_at(self.problem, self.theta, time, self.state.z, self.state.zd)
             if undefined is not None:
                 return undefined
-        if not self.problem.options.open_tree and self.dtype is np.float64:
+        if self.consistency and self.dtype is np.float64:
             ahead = (AHEAD if self.problem.options.adaptive else 1.0) * self.problem.options.step
             diagnosis, later = (Diagnosis(self.problem, self.theta, t) for t in (time, time + ahead))
-            assert self.loops
-            found = self.loops.contradiction_at(self.state.z, self.dyn.kin.expected, time)
+            found = self.consistency.contradiction_at(self.state.z, self.dyn.kin.expected, time)
             found = found or later.locked(self.state.z)
             found = found or diagnosis.sentence(status, self.started, self.rank, self.state.z)
             if found is not None:
@@ -443,15 +445,16 @@ class OpenTreeSimulation:
         """Time points with their sensors."""
         if not observed:
             self._observe(record, d_record, self.turns)
-        masks = self.loops.broken_and_free(record, d_record) if self.loops else ()
+        masks = self.consistency.broken_and_free(record, d_record) if self.consistency else ()
         return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work, self.reactions, *masks)
 
     def _observe(self, record: Record, d_record: SensitivityRecord, turning: Turns) -> None:
         """Fill in what sensors show; ``turning`` are the angles that are followed from row to row."""
         if turning.measure.size:
             follow_rows(self.model, self.theta, self.kin, turning, record)
-        if self.loops:
-            self.loops.take(record)
+        if self.consistency:
+            spare = allocate.state(self.model, self.dtype)
+            measure_drift(self.model, self.theta, self.kin, self.loops.eq, spare, record)
         observe(self.model, self.theta, True, self.directions, self.kin, self.twists, record, d_record)
 
 
