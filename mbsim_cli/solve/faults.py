@@ -31,24 +31,24 @@ LEAST_INERTIA = 1e-8  # of a coordinate, over the largest one, so that massless 
 LEAST_SIZE = 1e-12  # of a row, over the largest one
 
 
-class Scales(NamedTuple):
-    """Scales of the rows and columns of a Jacobian (m, n)."""
+class JacobianSizes(NamedTuple):
+    """Sizes of the rows and columns of a Jacobian (m, n), by which independence is measured."""
 
     rows: np.ndarray  # (m,) norms of the rows after their columns are divided by ``columns``
     columns: np.ndarray  # (n,) square roots of the inertia of each coordinate
 
 
-def scales_at(instant: Evaluable) -> Scales:
-    """Scales at an evaluated time point."""
+def sizes_at(instant: Evaluable) -> JacobianSizes:
+    """Sizes at an evaluated time point."""
     inertia = np.abs(np.diag(instant.out.M))
     columns = np.sqrt(np.maximum(inertia, LEAST_INERTIA * inertia.max()))
-    sizes = np.linalg.norm(instant.work.eq.J / columns, axis=1)
-    return Scales(np.maximum(sizes, LEAST_SIZE * sizes.max()), columns)
+    rows = np.linalg.norm(instant.work.eq.J / columns, axis=1)
+    return JacobianSizes(np.maximum(rows, LEAST_SIZE * rows.max()), columns)
 
 
-def independence(J: np.ndarray, scales: Scales) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def independence(J: np.ndarray, sizes: JacobianSizes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Singular values of rows of J (m, n), and their vectors (m, m) and (n, n), columns and rows."""
-    u, values, v = np.linalg.svd(J / scales.columns / scales.rows[:, None])
+    u, values, v = np.linalg.svd(J / sizes.columns / sizes.rows[:, None])
     return values, u, v
 
 
@@ -102,19 +102,19 @@ class Passages:
     def _examine(self, turn: int) -> Passage | None:
         """The passage before a turn, by bisection between two samples; None if no singular value vanishes."""
         self._go(turn, 0.0)
-        scales = scales_at(self._at)
-        behind = self._rank(scales)
+        sizes = sizes_at(self._at)
+        behind = self._rank(sizes)
         before, after = self._watch.step[turn]
         late, early = 0.0, (after - before) * self._h
         for _ in range(BISECTIONS):
             middle = 0.5 * (early + late)
             self._go(turn, middle)
-            rank = self._rank(scales)
+            rank = self._rank(sizes)
             # same sign of the smallest singular value: both vectors reverse, or neither
             same = (rank.u[:, -1] @ behind.u[:, -1]) * (rank.v[:, -1] @ behind.v[:, -1]) > 0.0
             late, early = (middle, early) if same else (late, middle)
         time = self._go(turn, late)
-        there = self._rank(scales)
+        there = self._rank(sizes)
         vanished = there.sizes < VANISHED * behind.sizes[-1]
         if not vanished.any() or there.of_all > VANISHED * behind.of_all:
             return None
@@ -132,11 +132,11 @@ class Passages:
         self._at.evaluate(time)
         return time
 
-    def _rank(self, scales: Scales) -> Rank:
+    def _rank(self, sizes: JacobianSizes) -> Rank:
         """The rank at the evaluated time point."""
         J, row = self._at.work.eq.J, self._watch.row
-        sizes, u, v = independence(J[row], scales._replace(rows=np.sqrt(self._watch.largest)))
-        return Rank(sizes, u, v[: row.size].T, float(independence(J, scales)[0][row.size - 1]))
+        values, u, v = independence(J[row], sizes._replace(rows=np.sqrt(self._watch.largest)))
+        return Rank(values, u, v[: row.size].T, float(independence(J, sizes)[0][row.size - 1]))
 
 
 class Diagnosis:
@@ -224,9 +224,9 @@ class Diagnosis:
         if rank == 0:
             return None
         self._at(start / self.scales.columns)
-        scales = scales_at(self.instant)
-        usual = self._independence(start / self.scales.columns, rank, scales)[0]
-        value, direction = min((self._independence(x, rank, scales) for x in places), key=lambda found: found[0])
+        sizes = sizes_at(self.instant)
+        usual = self._independence(start / self.scales.columns, rank, sizes)[0]
+        value, direction = min((self._independence(x, rank, sizes) for x in places), key=lambda found: found[0])
         if value > SINGULAR * usual:
             return None
         share = np.where(self.problem.model.constraints.law == NONE, np.abs(direction), 0.0)
@@ -239,10 +239,10 @@ class Diagnosis:
             f"bounds; keep clear of it, or pass it with {by}"
         )
 
-    def _independence(self, x: np.ndarray, rank: int, scales: Scales) -> tuple[float, np.ndarray]:
+    def _independence(self, x: np.ndarray, rank: int, sizes: JacobianSizes) -> tuple[float, np.ndarray]:
         """Smallest relevant singular value, and its combination of rows."""
         self._at(x)
-        values, u, _ = independence(self.instant.work.eq.J, scales)
+        values, u, _ = independence(self.instant.work.eq.J, sizes)
         return float(values[rank - 1]), u[:, rank - 1]
 
     def _negative_inertia(self) -> str | None:

@@ -183,7 +183,7 @@ class Motions:
 
 
 @dataclass(frozen=True)
-class Equations:
+class LinearEquations:
     """The linear equations, and all that outputs need to follow small motions."""
 
     M: np.ndarray  # (d, d)
@@ -231,7 +231,7 @@ class Linearising:
         """Units of q (d,)."""
         return [self.chart.units[s] for s in self.chart.independent]
 
-    def at(self, point: Point, inputs: np.ndarray | None = None) -> Equations:
+    def at(self, point: Point, inputs: np.ndarray | None = None) -> LinearEquations:
         """The equations about a point; complex numbers give complex ones. ``inputs``: other directions."""
         inputs = self.inputs if inputs is None else inputs
         chart, s, k = self.chart, self.chart.size, inputs.shape[1]
@@ -270,7 +270,7 @@ class Linearising:
             weight, G0, G1, G2, R, S, W0, W1 = sizes
             C[abs(C) <= ROUND_OFF * (weight @ (G1 @ R + G2 @ W1))] = 0.0
             K[abs(K) <= ROUND_OFF * (weight @ (G0 @ R + G1 @ S + G2 @ W0))] = 0.0
-        return Equations(M, C, K, np.stack([F0, F1, F2]), motions, at, chart.rows, J, (*G, Gu), bases)
+        return LinearEquations(M, C, K, np.stack([F0, F1, F2]), motions, at, chart.rows, J, (*G, Gu), bases)
 
     def derivatives(self) -> tuple[np.ndarray, ...]:
         """Derivatives of M, C, K (p, d, d) and of the coordinates by q (p, n, d) by the parameters of the problem.

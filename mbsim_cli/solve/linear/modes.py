@@ -9,7 +9,7 @@ from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.equilibrium import start_at_equilibrium
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import assemble_closed
-from mbsim_cli.solve.linear.equations import Equations, Linearising, Point, of_initial
+from mbsim_cli.solve.linear.equations import LinearEquations, Linearising, Point, of_initial
 
 NEUTRAL = 1e-13  # of the size of each equation, below which a combination of states changes nothing
 CLOSE = 1e-7  # relative distance of eigenvalues below which they have no derivatives
@@ -279,7 +279,7 @@ def found_at(problem: Problem, point: Point, *, moves: bool) -> Found:
     )
 
 
-def _matrices(equations: Equations) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _matrices(equations: LinearEquations) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return equations.M, equations.C, equations.K
 
 

@@ -18,7 +18,7 @@ from mbsim_cli.model.units import force_on
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import reader_of, with_reactions
 from mbsim_cli.solve.breakpoints import laws_of_forces, terms_of
-from mbsim_cli.solve.linear.equations import AXES, Equations, Linearising, Point
+from mbsim_cli.solve.linear.equations import AXES, LinearEquations, Linearising, Point
 from mbsim_cli.solve.linear.modes import about, modes_about
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 
@@ -130,7 +130,11 @@ def _of_law(problem: Problem, name: str, time: float) -> list[int]:
 
 
 def state_space(
-    problem: Problem, point: Point, inputs: Inputs, linear: Linearising | None = None, found: Equations | None = None
+    problem: Problem,
+    point: Point,
+    inputs: Inputs,
+    linear: Linearising | None = None,
+    found: LinearEquations | None = None,
 ) -> StateSpaceFound:
     """Matrices about a point, with all sensors as outputs; raises AnalysisError.
 
@@ -150,7 +154,7 @@ def state_space(
 
 
 def _outputs(
-    problem: Problem, point: Point, found: Equations, eta: np.ndarray, directions: np.ndarray
+    problem: Problem, point: Point, found: LinearEquations, eta: np.ndarray, directions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sensors (o,) at the point, and their derivatives (o, 2 d + k) by states and inputs."""
     at, (B, B1, B2), model = found.instant, found.bases, problem.model

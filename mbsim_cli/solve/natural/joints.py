@@ -258,7 +258,7 @@ class Weld:
 
 
 @dataclass
-class Equations:
+class NaturalEquations:
     """Measures and equations added to a model, and the constraints of the model that are kept."""
 
     kept: list[int] = field(default_factory=list)  # rows of the model's constraints
@@ -297,9 +297,9 @@ def is_product_constant(constant: np.ndarray, other: np.ndarray) -> bool:
     return vanishes(product[:, 1:], other)
 
 
-def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], plan: Plan) -> Equations:
+def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], plan: Plan) -> NaturalEquations:
     """Choose equations; raise AnalysisError where something reads what natural coordinates do not have."""
-    model, found = problem.model, Equations()
+    model, found = problem.model, NaturalEquations()
     if isinstance(model.tree, FlexibleTree):
         listed = range(int(model.tree.elastic[0]), int(model.tree.elastic[-1]))
         found.elastic = dict(zip(listed, plan.new(len(listed)), strict=True))
@@ -332,7 +332,7 @@ def _kept(problem: Problem, fields: Fields) -> Iterator[int]:
             yield i
 
 
-def _measure(found: Equations, problem: Problem, plan: Plan, columns: list[tuple[TreeJoint, int]]) -> None:
+def _measure(found: NaturalEquations, problem: Problem, plan: Plan, columns: list[tuple[TreeJoint, int]]) -> None:
     """Measures of one coordinate become those between bodies; coordinates that others combine or follow are defined."""
     measures, mixed = problem.model.measures, dict[int, int]()
     followed = getattr(problem.model.constraints.followers, "column", ())

@@ -32,7 +32,7 @@ from mbsim_cli.model.layout import (
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.least_inertia import least_inertia, swing
 from mbsim_cli.solve.natural.bases import Planner
-from mbsim_cli.solve.natural.joints import Equations, Row, equations_of, shared_by_constraints, tree_joints
+from mbsim_cli.solve.natural.joints import NaturalEquations, Row, equations_of, shared_by_constraints, tree_joints
 from mbsim_cli.solve.natural.plan import Fields, Plan, directions_of, names_of, vanishes
 from mbsim_cli.system import cached_property
 
@@ -237,7 +237,7 @@ class NaturalSystem:
 
     problem: Problem
     plan: Plan
-    equations: Equations
+    equations: NaturalEquations
     columns: tuple[np.ndarray, ...]  # of the plan, that each body depends on
     trios: tuple[tuple[tuple[int, ...], ...], ...]  # of each body: three of those that move it along x, y and z
     entries: tuple[np.ndarray, np.ndarray]  # rows and columns of the mass matrix that are not zero, of the plan
