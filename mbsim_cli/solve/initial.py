@@ -172,11 +172,6 @@ class StartPosition(NamedTuple):
     broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
     equilibrium: "Equilibrium | None" = None  # where the positions are those of one
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether all constraints are met."""
-        return not open_rows(self.start.model, self.start.theta, self.residual).size
-
     def at_equilibrium(self, problem: Problem, equilibrium: "Equilibrium") -> "StartPosition":
         """The same at an equilibrium.
 
@@ -229,7 +224,7 @@ def assemble(
     settles = problem.options.start == "equilibrium"
     found = close_position(problem, theta, Geometry if geometry_only and not settles else Instant)
     start = found.start
-    if settles and found.is_closed:
+    if settles and not open_rows(start.model, start.theta, found.residual).size:
         from mbsim_cli.solve.equilibrium import find_equilibrium
 
         found = found.at_equilibrium(problem, find_equilibrium(problem, start))

@@ -173,7 +173,13 @@ class InverseDynamics:
     """Torques of a tree, with derivatives by p parameters, and by the motion if ``matrices``."""
 
     def __init__(self, problem: Problem, *, matrices: bool, threads: int = 1):
-        _require_tree(problem)
+        measures = problem.model.constraints.measure
+        others = np.flatnonzero(problem.model.measures.kind[measures] != Measure.EULER_NORM)
+        if others.size:  # Euler parameters carry their norm; any other constraint leaves the torques undetermined
+            raise AnalysisError(
+                f"inverse dynamics needs a tree without constraints, but '{problem.names.constraints[others[0]]}' is "
+                "one; remove it, or use forward dynamics with motions prescribed by constraints"
+            )
         self.problem, self.matrices = problem, matrices
         self.n, self.p = allocate.sizes(problem.model)[1], problem.theta_rho.shape[1]
         fast = runs_in_lanes(problem.model, problem.theta)
@@ -246,15 +252,3 @@ class InverseDynamics:
         wide, kind = self.n if self._dense else 0, self.problem.theta.dtype
         shapes: list[tuple[int, ...]] = [(rows, self.n), *[(rows, wide, wide)] * 3, (rows, self.n, self.p)]
         return Torques._make([*(np.empty(shape, kind) for shape in shapes), np.empty(rows, bool)])
-
-
-def _require_tree(problem: Problem) -> None:
-    """Euler parameters carry their norm; any other constraint leaves the torques undetermined."""
-    measures = problem.model.constraints.measure
-    others = np.flatnonzero(problem.model.measures.kind[measures] != Measure.EULER_NORM)
-    if others.size:
-        name = problem.names.constraints[others[0]]
-        raise AnalysisError(
-            f"inverse dynamics needs a tree without constraints, but '{name}' is one; "
-            "remove it, or use forward dynamics with motions prescribed by constraints"
-        )

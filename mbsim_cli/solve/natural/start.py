@@ -31,13 +31,9 @@ class Poses:
     R: np.ndarray  # (T, nb + 1, 3, 3)
     V: np.ndarray  # (T, nb + 1, 2, 3)
 
-    def vector(self, body: int, local: np.ndarray) -> np.ndarray:
-        """A vector (T, 3) of a body."""
-        return np.einsum("tij,tj->ti", self.R[:, body], local)
-
     def motion(self, body: int, local: np.ndarray, *, point: bool) -> tuple[np.ndarray, np.ndarray]:
-        """A point or vector and its rate."""
-        x, carried = self.vector(body, local), 1.0 if point else 0.0
+        """A point or vector of a body, and its rate, each (T, 3)."""
+        x, carried = np.einsum("tij,tj->ti", self.R[:, body], local), 1.0 if point else 0.0
         x = x + carried * self.r[:, body]
         w, v = np.moveaxis(self.V[:, body], 1, 0)
         return x, carried * v + np.cross(w, x)
