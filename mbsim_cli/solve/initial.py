@@ -230,7 +230,7 @@ def assemble(
         found = found.at_equilibrium(problem, find_equilibrium(problem, start))
         _declare_velocity(start)
     else:
-        _keep_spins(start, found.split.columns)
+        _keep_spins(start, found.partition.columns)
     velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity))
     require_defined(problem, start)
     if not (motion_only or geometry_only):
