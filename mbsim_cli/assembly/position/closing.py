@@ -198,16 +198,14 @@ def start_from(
     first, n = tree.initial[0], len(closing.z)
     z, velocity = np.where(guessed, closing.z, theta[first : first + n]), slice(first + n, first + 2 * n)
     rates = rates_at(tree, theta, z)
-    if (rates != theta[velocity]).any():
+    # a copy of a thousand columns takes as long as a motion
+    if theta_rho[guesses].any() or (rates != theta[velocity]).any():
         theta_rho = theta_rho.copy()
         for column in theta_rho.T:
             d_z = np.where(guessed, 0.0, column[first : first + n])
-            column[velocity] = rates_at(tree, theta + 1j * STEP * column, z + 1j * STEP * d_z).imag / STEP
-        theta[velocity] = rates
-    theta[guesses] = closing.z[guessed]
-    if theta_rho[guesses].any():  # a copy of a thousand columns takes as long as a motion
-        theta_rho = theta_rho.copy()
+            column[velocity] = _d_rates_at(tree, theta, column, z, d_z)
         theta_rho[guesses] = 0.0
+    theta[velocity], theta[guesses] = rates, closing.z[guessed]
     return theta, theta_rho
 
 
@@ -226,8 +224,7 @@ def _nearest(
     tree, velocity = problem.model.tree, slice(position.stop, position.stop + len(closing.z))
     for column in theta_rho.T:
         d_z = nearest.derivative(z, column, column[position] / scaled.columns) * scaled.columns
-        stepped = theta + 1j * STEP * column
-        column[velocity] = rates_at(tree, stepped, z * scaled.columns + 1j * STEP * d_z).imag / STEP
+        column[velocity] = _d_rates_at(tree, theta, column, z * scaled.columns, d_z)
         column[position] = d_z
     theta[velocity] = rates_at(tree, theta, z * scaled.columns)
     theta[position] = z * scaled.columns
@@ -245,11 +242,20 @@ def rates_at(tree: Any, theta: np.ndarray, z: np.ndarray) -> np.ndarray:
     return rates
 
 
+def _d_rates_at(tree: Any, theta: np.ndarray, d_theta: np.ndarray, z: np.ndarray, d_z: np.ndarray) -> np.ndarray:
+    """Derivatives (n,) of ``rates_at`` along a direction of theta and z."""
+    first, n = tree.initial[0], len(z)
+    stepped = theta + 1j * STEP * d_theta
+    rates, velocity = rates_at(tree, stepped, z + 1j * STEP * d_z), slice(first + n, first + 2 * n)
+    return np.where(rates == stepped[velocity], d_theta[velocity], rates.imag / STEP)
+
+
 def solved(
     equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Theta (size,) and d theta / d rho (size, p) with the initial block solved from all equations."""
-    first, n = equations.problem.model.tree.initial[0], len(closing.z)
+    tree, n = equations.problem.model.tree, len(closing.z)
+    first = tree.initial[0]
     position, velocity = slice(first, first + n), slice(first + n, first + 2 * n)
     numbers, held, held_velocity = theta.tolist(), closing.held, closing.held_velocity
     rows, every = equations.of_position, list(range(equations.m + len(equations.initial_measures)))
@@ -262,7 +268,7 @@ def solved(
         found[~kept] = np.linalg.lstsq(J[rows][:, ~kept], -defect[rows], rcond=RANK_TOLERANCE)[0]
         return found
 
-    start = np.where(held_velocity, theta[velocity], 0.0)
+    start = np.where(held_velocity, rates_at(tree, theta, z), 0.0)
     zd = completed(start, held_velocity, every, equations.rates(numbers, z, start))
     solved, solved_rho = theta.copy(), theta_rho.copy()
     solved[position], solved[velocity] = z, zd
@@ -270,7 +276,7 @@ def solved(
         stepped = (theta + 1j * STEP * column).tolist()
         dz = np.where(held, column[position], 0.0)
         dz = completed(dz, held, rows, equations.at(stepped, z + 1j * STEP * dz)[0].imag / STEP)
-        dzd = np.where(held_velocity, column[velocity], 0.0)
+        dzd = np.where(held_velocity, _d_rates_at(tree, theta, column, z, dz), 0.0)
         defect = equations.rates(stepped, z + 1j * STEP * dz, zd + 1j * STEP * dzd).imag / STEP
         solved_rho[position, k] = dz
         solved_rho[velocity, k] = completed(dzd, held_velocity, every, defect)
