@@ -1,4 +1,4 @@
-"""Arrays of eight cases in plain Python, with one answer of a comparison or none, as ``cases_compiled`` has them."""
+"""Arrays of eight cases in plain Python, with one answer of a comparison or none, as ``simd_compiled`` has them."""
 
 import operator
 
