@@ -310,6 +310,8 @@ def test_integrals_follow_forces_that_jump_within_one_output_interval(integrator
 
 BENT = {  # forces that bend, and derivatives of the impulse and of the way by a and b
     "h*max(t - a, 0)": lambda a, b: [[-(END - a), 0.0], [-((END - a) ** 2) / 2, 0.0]],
+    "h*max(t - a, 0, t - b)": lambda a, b: [[-(END - a), 0.0], [-((END - a) ** 2) / 2, 0.0]],
+    "h*if(b > 0, max(t - a, 0), max(t/(b - b), b))": lambda a, b: [[-(END - a), 0.0], [-((END - a) ** 2) / 2, 0.0]],
     "-h*min(a - t, 0)": lambda a, b: [[-(END - a), 0.0], [-((END - a) ** 2) / 2, 0.0]],
     "h*abs(2*t - 2*a)/2": lambda a, b: [[2 * a - END, 0.0], [2 * a * END - a**2 - END**2 / 2, 0.0]],
     "h*clip(t, a, b)": lambda a, b: [[a, END - b], [a * END - a**2 / 2, (END - b) ** 2 / 2]],

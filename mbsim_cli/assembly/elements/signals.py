@@ -6,6 +6,7 @@ the measure that the force acts along.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -123,8 +124,8 @@ class SignalTable:
         lines: dict[int, Line] = {time: lambda: (1.0, 0.0)}
         within = dict(lines)  # also where a line is held at a limit: it bends at another one as the line would
 
-        def add(term: Term, place: int) -> str:
-            name = f"{path} {place}"
+        def add(term: Term, place: int, pair: int = 0) -> str:
+            name = f"{path} {place} {pair}"
             laws[name] = self._laws.add(path, [term])
             return name
 
@@ -145,9 +146,10 @@ class SignalTable:
                     else:
                         beside.append((law(add(_until(line), place)), (time,)))
             elif bent and operation.name in ("max", "min", "abs") and self._integrated:
-                line = partial(_combined, "subtract", each) if operation.name != "abs" else each[0]
-                if line()[0]:
-                    beside.append((law(add(_from(line), place)), (time,)))
+                pairs: list[Line] = [partial(_combined, "subtract", pair) for pair in combinations(each, 2)]
+                for pair, line in enumerate(each if operation.name == "abs" else pairs):
+                    if line()[0]:
+                        beside.append((law(add(_from(line), place, pair)), (time,)))
                 if len(held := [operand for operand in operands if operand in within]) == 1 and len(operands) == 2:
                     within[place] = within[held[0]]
             elif is_line and _is_linear(operation.name, [operand in lines for operand in operands]):
@@ -329,9 +331,11 @@ def _is_linear(name: str, reads: list[bool]) -> bool:
 
 
 def _limit(line: tuple[Scalar, Scalar]) -> Scalar:
-    """When a line is zero; never where it has no slope."""
+    """When a line is zero; never where it has no slope, or is not finite, as by a division by zero."""
     slope, value = line
-    return -value / slope if slope else EVERYWHERE
+    with np.errstate(all="ignore"):
+        limit = -value / slope if slope else EVERYWHERE
+    return limit if np.isfinite(limit) else EVERYWHERE
 
 
 def _negative(line: Line) -> tuple[Scalar, Scalar]:
