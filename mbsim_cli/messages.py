@@ -240,6 +240,12 @@ _family(
         "there is not enough memory; a smaller model, fewer parameters or fewer bodies need less",
     ),
     (
+        "MB409", "forces that read multipliers", r"depend on multipliers",
+        "Forces read multipliers, or friction the loads of a joint, and this analysis does not solve for both together.",
+        "Run forward dynamics from a declared start, or give forces and friction without multipliers and loads.",
+        "an analysis of small motions does not solve for forces that depend on multipliers, or friction on loads",
+    ),
+    (
         "MB408", "search found nothing", r"modes? .*(settle|converge)|no design|has no gradient|there (is|are) no mode",
         "An optimisation, or a search for modes, ended without what it looks for.",
         "Look at limits and starting values; ask for fewer modes.",

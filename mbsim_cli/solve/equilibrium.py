@@ -16,7 +16,7 @@ from mbsim_cli.model.units import force_on
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import going_on
 from mbsim_cli.solve.forward import Simulation
-from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed
+from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed, require_forces_alone
 from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE, kept_in_range, rank_and_pivots, without_columns
 from mbsim_cli.solve.tape import Tape
 
@@ -419,6 +419,8 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
         real.state.z[:] = start.state.z.real
         real.work.kin.expected[:] = start.work.kin.expected
     found = NearestEquilibrium(problem, real, problem.hold)
+    found.still.evaluate()
+    require_forces_alone(real, "the search for an equilibrium")
     held, rows, modes, iterations = found.find(initial.real)
     if real is not start:
         start.state.z[:], start.state.lam[:] = real.state.z, real.state.lam
@@ -429,6 +431,7 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
             raise AnalysisError("no equilibrium was found a complex step away")
     start.theta[:] = ending
     found.still.evaluate()
+    require_forces_alone(start, "the search for an equilibrium")
     if not np.isfinite(found.eq.G).all():
         raise AnalysisError(NO_FORCE, (0.0, start.state.z.real.copy(), np.zeros(start.n)))
     if rows.size < start.m:

@@ -151,10 +151,25 @@ def _with_loads(start: Evaluable, kkt: np.ndarray, rows: np.ndarray) -> np.ndarr
     """The matrix of accelerations and multipliers where forces read multipliers."""
     if not isinstance(start.model.signals, LoadedSignals):
         return kkt
-    signals: Any = start.work.kin.signals
     found = kkt.copy()
-    found[: start.n, start.n :] -= signals.load.exerted @ signals.load.slope[rows].T
+    found[: start.n, start.n :] -= forces_by_multipliers(start)[:, rows]
     return found
+
+
+def forces_by_multipliers(at: Evaluable) -> np.ndarray:
+    """Derivatives (n, m) of forces by the multipliers that they read, at a time point that is evaluated."""
+    signals: Any = at.work.kin.signals
+    load = signals.load
+    return load.exerted @ load.slope.T
+
+
+def require_forces_alone(at: Evaluable, analysis: str) -> None:
+    """Raise AnalysisError where forces vary with the multipliers that they read: an ``analysis`` does not solve so."""
+    if isinstance(at.model.signals, LoadedSignals) and forces_by_multipliers(at).any():
+        raise AnalysisError(
+            f"{analysis} does not solve for forces that depend on multipliers, or friction on loads (dynamic); "
+            "forward dynamics from a declared start does"
+        )
 
 
 def _keep(start: Evaluable, rows: np.ndarray, multipliers: np.ndarray) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, UsageError, require_names
 from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.drivers.observe import move_places, vary_places
-from mbsim_cli.model.layout import FlexibleTree
+from mbsim_cli.model.layout import FlexibleTree, LoadedSignals
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
@@ -138,6 +138,12 @@ class Mechanics:
         at.evaluate(t)
         return at
 
+    def _require_forces(self) -> None:
+        if isinstance(self._problem.model.signals, LoadedSignals):
+            raise UsageError(
+                "forces depend on multipliers here, or friction on loads (dynamic), for which runs alone solve"
+            )
+
     def _vector(self, name: str, values: Any) -> Any:
         found = np.asarray(values, dtype=float)
         if found.shape != (self._n,):
@@ -192,6 +198,7 @@ class Mechanics:
 
     def forces(self, q: Any, v: Any, t: float = 0.0, *, derivatives: bool = False) -> Any:
         """Q (n,): forces of elements, weights, and inertia forces of velocities. Without constraints M q'' = Q."""
+        self._require_forces()
         at = self._at(derivatives, t, q, v)
         value = -at.work.eq.G
         return self._split(value, -at.out.dG) if derivatives else value
@@ -201,6 +208,7 @@ class Mechanics:
 
         Raises AnalysisError where the mass matrix is singular on the motions that constraints allow.
         """
+        self._require_forces()
         at = self._at(False, t, q, v)
         load = -at.work.eq.G if forces is None else self._vector("forces", forces) - at.work.eq.G
         if not len(self.constraint_names):
@@ -253,6 +261,7 @@ class Mechanics:
         motion must meet the constraints. Raises UsageError where the drives cannot make it. Derivatives are
         those of M a - Q; by a it is M.
         """
+        self._require_forces()
         at = self._at(derivatives, t, q, v, a)
         value = at.work.eq.G.copy()
         if drives is None:

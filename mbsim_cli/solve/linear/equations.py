@@ -17,7 +17,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.equilibrium import start_at_equilibrium
 from mbsim_cli.solve.forward import start
-from mbsim_cli.solve.initial import Initial, assemble_closed, quaternion_product
+from mbsim_cli.solve.initial import Initial, assemble_closed, quaternion_product, require_forces_alone
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
 
@@ -324,6 +324,8 @@ class Linearising:
             at.work.kin.expected[:] = point.expected
         at.evaluate(point.time)
         accelerate(at, self.chart.hold)
+        at.evaluate(point.time)
+        require_forces_alone(at, "an analysis of small motions")
         return at
 
 

@@ -1,0 +1,83 @@
+"""Analyses that do not solve for multipliers beside forces that read them say so: their numbers would be wrong."""
+
+import numpy as np
+import pytest
+
+import mbsim_cli as mbsim
+from mbsim_cli.errors import AnalysisError, UsageError
+
+pytestmark = pytest.mark.interpreted
+
+ROPE = """\
+mbsim: 1
+gravity: [0, 0, -9.81]
+bodies: {a: {mass: 1}, b: {mass: 2}}
+joints:
+  A: {type: prismatic, bodies: [ground, a], point: origin, axis: x}
+  B: {type: prismatic, bodies: [ground, b], point: origin, axis: z}
+constraints: {rope: {type: coupling, terms: {A.displacement: 1, B.displacement: 1}, offset: 0}}
+sensors: {T: {type: multiplier, constraint: rope}}
+forces: {F: {type: drive, coordinate: A.displacement, value: -50*A.displacement - 0.3*T*(1 + A.displacement)}}
+objectives: {e: {final: T}}
+analysis: {formulation: ali3p-rtdyn1, step: 1e-3, duration: 1e-2}
+"""
+RUBBING = """\
+mbsim: 1
+gravity: [0, 0, -9.81]
+bodies: {a: {mass: 2}}
+joints:
+  A:
+    type: prismatic
+    bodies: [ground, a]
+    point: origin
+    axis: x
+    initial: {displacement: 0.1, velocity: 0.5}
+    friction: {dynamic: 0.3, velocity: 0.1}
+forces: {S: {type: spring_damper, coordinate: A.displacement, stiffness: 100, natural_length: 0}}
+sensors: {x: {type: coordinate, coordinate: A.displacement}}
+objectives: {e: {final: x}}
+analysis: {formulation: ali3p-rtdyn1, step: 1e-3, duration: 1e-2}
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    def written(text, **replaced):
+        path = tmp_path / "model.yaml"
+        for old, new in replaced.items():
+            text = text.replace(old, new)
+        path.write_text(text)
+        return mbsim.load(path)
+
+    return written
+
+
+@pytest.mark.parametrize("at", ["start", "equilibrium", 5e-3])
+def test_small_motions_beside_forces_that_read_multipliers_are_refused(model, at):
+    with pytest.raises(AnalysisError, match="does not solve for forces that depend on multipliers"):
+        model(ROPE).linearize(at)
+
+
+def test_an_equilibrium_of_forces_that_read_multipliers_is_refused(model):
+    with pytest.raises(AnalysisError, match="the search for an equilibrium does not solve for forces that depend"):
+        model(ROPE, duration="start: equilibrium, duration").run()
+
+
+def test_friction_at_rest_damps_small_motions_by_its_load(model):
+    """At rest friction is zero whatever the load, and its damping is the slope of the load's share."""
+    system = model(RUBBING).linearize("equilibrium")
+    slope = 0.3 * 2 * 9.81 * 4 / 0.1  # of tanh(4 v / v_t) at rest
+    assert system.A[1] == pytest.approx([-50.0, -slope / 2], rel=1e-9)
+    with pytest.raises(AnalysisError, match="friction on loads"):
+        model(RUBBING).linearize("start")
+
+
+def test_calls_at_one_state_find_no_forces_that_read_multipliers(model):
+    mechanics = model(ROPE).mechanics()
+    q, v = mechanics.state()
+    assert mechanics.mass_matrix(q) == pytest.approx(np.diag([1.0, 2.0]))
+    for call in (mechanics.forces, mechanics.accelerations):
+        with pytest.raises(UsageError, match="forces depend on multipliers"):
+            call(q, v)
+    with pytest.raises(UsageError, match="forces depend on multipliers"):
+        mechanics.inverse_dynamics(q, v, v)
