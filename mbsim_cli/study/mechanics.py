@@ -140,7 +140,7 @@ class Mechanics:
 
     def _require_forces(self) -> None:
         if isinstance(self._problem.model.signals, LoadedSignals):
-            raise UsageError(
+            raise AnalysisError(
                 "forces depend on multipliers here, or friction on loads (dynamic), for which runs alone solve"
             )
 

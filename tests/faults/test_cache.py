@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections import namedtuple
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -26,6 +27,16 @@ NAMES = ("kernels-1", "hash")
 
 def store(root):
     return Store(lambda: root, *NAMES)
+
+
+def test_a_store_at_a_relative_path_stays_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = store(Path("cache"))
+    kept.put(b"a", b"content")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    kept.put(b"b", b"further")
+    assert (kept.get(b"a"), kept.get(b"b"), kept.trouble) == (b"content", b"further", "")
 
 
 def entries(root):

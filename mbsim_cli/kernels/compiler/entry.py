@@ -183,7 +183,7 @@ def kernel(function: Callable) -> Callable:
 
 
 def inlined(function: Callable) -> Callable:
-    """The same, put into all callers."""
+    """A kernel that the compiler puts into all its callers."""
     KERNELS.append((function, function, _INTO_CALLERS))
     return function
 

@@ -59,7 +59,8 @@ class Store:
                     raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
                 if fault := _fault(found):
                     raise PermissionError(f"{folder} {fault}")
-            self._folder, self.path = folder, str(folder.resolve())
+            self._folder = folder.resolve()  # a program may change its folder
+            self.path = str(self._folder)
         except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
             self.trouble = str(error)
 

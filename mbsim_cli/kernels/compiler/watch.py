@@ -79,9 +79,8 @@ class Companion:
         if PAIRED or COMPILER != "linking" or STORE.trouble or usable() < 2:
             return
         with suppress(OSError, pickle.PicklingError, AttributeError, TypeError):  # this one compiles alone
-            work = pickle.dumps(
-                self._work, 5
-            )  # the first protocol by which read-only arrays, types of their own, stay so
+            # the first protocol by which read-only arrays, which are types of their own, stay read-only
+            work = pickle.dumps(self._work, protocol=5)
             self._process = subprocess.Popen(
                 isolated(__name__),
                 stdin=subprocess.PIPE,
