@@ -404,6 +404,16 @@ def test_jumps_of_what_is_not_measured_are_not_told(tmp_path, objective):
     assert not found.warnings
 
 
+@pytest.mark.parametrize(("step", "read"), [("auto", True), ("0.05", False)])
+def test_fits_keep_the_objectives_that_choose_automatic_steps(tmp_path, step, read):
+    """With an adaptive integrator there is no automatic step without an objective."""
+    (tmp_path / "lab.csv").write_text("time,x,a\n0,0,0\n0.05,0,0\n")
+    (tmp_path / "model.yaml").write_text(SWITCHED.replace("step: 0.05", f"step: {step}"))
+    model = mbsim.load(tmp_path / "model.yaml")
+    readings = Readings(model, measured_of(model.file, "lab"), ["F"], {})
+    assert bool(readings.file.objectives) == read
+
+
 def test_reactions_that_are_not_determined_are_refused(tmp_path):
     """Two hinges on one axis share the force along it in any way."""
     (tmp_path / "lab.csv").write_text("time,r\n0,1\n0.05,1\n")

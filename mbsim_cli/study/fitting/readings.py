@@ -17,6 +17,7 @@ from mbsim_cli.spec import studies
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_values
 from mbsim_cli.spec.reading.messages import suggest
+from mbsim_cli.study.assembling import automatic_of
 from mbsim_cli.study.result import NEAREST, interpolated
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ class Readings:
         self._delays = delays
         texts = {name: number.text for name, number in measured.given.parameters.items()}
         file = with_values(model.file, texts) if texts else model.file
-        file = file.model_copy(update={"objectives": {}})  # which have no part in fits, and warnings of their own
+        automatic = automatic_of(file, model.settings)
+        if not (automatic.step or automatic.tolerance):  # else fits do not read objectives, which have own warnings
+            file = file.model_copy(update={"objectives": {}})
         by = [name for name in names if name not in texts]
         self._model, self.file = model.variant(file, model.settings, by), file
         self._own = [place for place, name in enumerate(names) if name not in texts]
@@ -133,7 +136,8 @@ class Readings:
     def warnings(self, values: np.ndarray, sigmas: Sequence[float]) -> list[str]:
         """Warnings of the run, whose errors a second one estimates; and of interpolation, by the columns' noise."""
         result, rho = self._recorded(values, second_run=True)
-        found, jumps = list(result.warnings), False
+        of_objectives = "objective ", "d "  # and their gradients, which no fit reads
+        found, jumps = [warning for warning in result.warnings if not warning.startswith(of_objectives)], False
         for column, sigma in zip(self.columns, sigmas, strict=True):
             history = [self._history(result, column)]
             scale, _, times = self._placed(result, column, rho)
