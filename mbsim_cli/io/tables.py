@@ -259,9 +259,7 @@ def _write_netcdf(path: Path, columns: Sequence[Column], title: str) -> None:
         file.title = title.encode()
         file.createDimension("time", len(columns[0].values))
         for column in columns:
-            name = (
-                column.name.replace("/", "_").encode().decode("latin-1")
-            )  # by which scipy writes it: UTF-8 in the file
+            name = column.name.replace("/", "_").encode().decode("latin-1")  # scipy encodes it so: UTF-8 in the file
             variable = file.createVariable(name, "f8", ("time",))
             variable[:] = column.values
             variable.units = (column.unit or "1").encode()

@@ -100,7 +100,7 @@ class Outcome:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary, in the model and in the run."""
+        """Warnings of the model and of the run, a sentence each."""
         off = discretisation.warnings_of_fields(self._relative_by_fields)
         return [*warnings_of(self.plan.model_file), *self.diagnostics.warnings(self.results), *off]
 
