@@ -155,6 +155,13 @@ def test_a_second_processor_estimates_errors_beside_the_analysis(pendulum, monke
     assert done[1] == done[2] and done[1][1]["second_step"]
 
 
+def test_runs_in_threads_of_a_program_start_no_further_ones(pendulum, monkeypatch):
+    monkeypatch.setattr(discretisation, "helpful", lambda most: most)
+    monkeypatch.setattr(discretisation, "_Beside", None)  # cannot be called
+    (done,) = mbsim.load(pendulum).run_many([{}], threads=1)
+    assert done.report["discretisation"]["second_step"]
+
+
 class Impatient(Listener):
     def poll(self):
         raise Interrupted

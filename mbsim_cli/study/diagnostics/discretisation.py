@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from decimal import ROUND_DOWN, Context
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -70,7 +70,8 @@ def second_run(plan: "Plan", resolution: Resolution | NoSteps, listener: Listene
         found = evaluate(coarse, plan.assembled.objectives, (), watched, listener, title=title)
         return SecondRun(coarse, found, watched)
 
-    if not _is_needed(plan) or plan.method == "adjoint" or helpful(2) < 2:
+    alone = current_thread() is main_thread()  # else the program has runs on other processors
+    if not _is_needed(plan) or plan.method == "adjoint" or not alone or helpful(2) < 2:
         yield lambda: solve(listener, "estimating errors")
         return
     beside = _Beside(solve)
