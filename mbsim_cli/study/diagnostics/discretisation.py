@@ -58,10 +58,10 @@ class SecondRun(NamedTuple):
 
 @contextmanager
 def second_run(plan: "Plan", resolution: Resolution | NoSteps, listener: Listener) -> Iterator[Callable[[], SecondRun]]:
-    """What gives the second run of a plan, or raises AnalysisError; ``resolution`` observes the first run meanwhile.
+    """A function that gives the second run of a plan, or raises AnalysisError; ``resolution`` observes the first run.
 
-    Where it is needed in any case and a second processor is free, it begins at once. That of an adjoint waits: its tape
-    would take memory beside the first one.
+    A second run that is needed in any case begins at once on a second processor. That of an adjoint waits, because its
+    tape would take memory beside the first one, and so do those of runs in threads of a program.
     """
 
     def solve(listener: Listener, title: str = "") -> SecondRun:
@@ -70,23 +70,23 @@ def second_run(plan: "Plan", resolution: Resolution | NoSteps, listener: Listene
         found = evaluate(coarse, plan.assembled.objectives, (), watched, listener, title=title)
         return SecondRun(coarse, found, watched)
 
-    alone = current_thread() is main_thread()  # else the program has runs on other processors
-    if not _is_needed(plan) or plan.method == "adjoint" or not alone or helpful(2) < 2:
+    beside = _is_needed(plan) and plan.method != "adjoint" and current_thread() is main_thread()
+    if not beside or helpful(2) < 2:
         yield lambda: solve(listener, "estimating errors")
         return
-    beside = _Beside(solve)
-    beside.start()
+    running = _Beside(solve)
+    running.start()
     try:
-        yield lambda: beside.ended(listener)
+        yield lambda: running.ended(listener)
     finally:
-        beside.is_over = True
-        beside.join()
+        running.is_over = True
+        running.join()
 
 
 class _Beside(Thread, Listener):
-    """Makes a second run beside the first one; it listens to that run, and ends it once the first one is over.
+    """A thread that makes the second run, and is the run's listener: it ends the run once the first one is over.
 
-    (A pool of threads would do the same, and takes 3 ms to import.)
+    A pool of threads would do the same, and takes 3 ms to import.
     """
 
     def __init__(self, solve: Callable[[Listener], SecondRun]):
