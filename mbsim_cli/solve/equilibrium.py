@@ -419,8 +419,7 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
         real.state.z[:] = start.state.z.real
         real.work.kin.expected[:] = start.work.kin.expected
     found = NearestEquilibrium(problem, real, problem.hold)
-    found.still.evaluate()
-    require_forces_alone(real, "the search for an equilibrium")
+    require_forces_alone(real, found.still.evaluate, "the search for an equilibrium")
     held, rows, modes, iterations = found.find(initial.real)
     if real is not start:
         start.state.z[:], start.state.lam[:] = real.state.z, real.state.lam
@@ -431,7 +430,7 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
             raise AnalysisError("no equilibrium was found a complex step away")
     start.theta[:] = ending
     found.still.evaluate()
-    require_forces_alone(start, "the search for an equilibrium")
+    require_forces_alone(start, found.still.evaluate, "the search for an equilibrium")
     if not np.isfinite(found.eq.G).all():
         raise AnalysisError(NO_FORCE, (0.0, start.state.z.real.copy(), np.zeros(start.n)))
     if rows.size < start.m:

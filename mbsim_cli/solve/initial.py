@@ -5,6 +5,7 @@ coordinates are chosen to keep theirs, and Newton on the constraints gives the r
 the constraints at the solution. Constraints with automatic targets take their value here and close nothing.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -163,9 +164,15 @@ def forces_by_multipliers(at: Evaluable) -> np.ndarray:
     return load.exerted @ load.slope.T
 
 
-def require_forces_alone(at: Evaluable, analysis: str) -> None:
-    """Raise AnalysisError where forces vary with the multipliers that they read: an ``analysis`` does not solve so."""
-    if isinstance(at.model.signals, LoadedSignals) and forces_by_multipliers(at).any():
+def require_forces_alone(at: Evaluable, evaluate: Callable[[], object], analysis: str) -> None:
+    """Raise AnalysisError if forces vary with multipliers, for which the ``analysis`` does not solve.
+
+    ``evaluate`` evaluates the time point with its multipliers.
+    """
+    if not isinstance(at.model.signals, LoadedSignals):
+        return
+    evaluate()
+    if forces_by_multipliers(at).any():
         raise AnalysisError(
             f"{analysis} does not solve for forces that depend on multipliers, or friction on loads (dynamic); "
             "forward dynamics from a declared start does"

@@ -353,7 +353,7 @@ def _until(line: Line) -> Term:
 
 
 def _from(line: Line) -> Term:
-    """Nothing, which begins where a line is zero: runs with shifted limits (``solve.sides``) do not read it."""
+    """A law of value zero that begins where a line is zero; runs beside a jump (``solve.sides``) do not read it."""
     return Term(Law.SMOOTH_STEP, 4, lambda: (_limit(line()), EVERYWHERE, 0.0, 0.0))
 
 

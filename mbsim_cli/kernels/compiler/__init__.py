@@ -1,4 +1,4 @@
-"""How kernels become machine code: what is compiled, kept, linked and called. To be read in this order:
+"""Kernels as machine code: compiled, kept, linked and called. To be read in this order:
 
 ``jit`` has the decorators of kernels. It takes them from ``entry``, or from ``plain``, as ``choice`` says.
 ``entry``: what Python calls. Types of the arguments choose a compiled form, which is in the store or has to be made.

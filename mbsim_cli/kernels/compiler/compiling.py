@@ -91,7 +91,7 @@ def _unliteral_template(chosen: Callable, args: tuple, kws: dict) -> Any:
 
 @global_compiler_lock
 def compiled(function: Callable, given: tuple, elsewhere: Callable[[], Any] | None) -> tuple[tuple, bool]:
-    """Code of an entry with what it returns, and whether it holds in other processes.
+    """Code of an entry with its returned types, and whether the code holds in other processes.
 
     It takes the address of the structure of all that is given, which LLVM has to see as ``layout`` does, and calls the
     kernel. MadeElsewhere for what another process was faster with, as ``elsewhere`` finds.
@@ -135,7 +135,7 @@ MOST_BYTES = 400_000_000  # of kernels; those of one version take some 30 millio
 
 
 class KeptKernel(NullCache):
-    """What numba's dispatcher of one kernel asks for compiled forms."""
+    """The cache that numba's dispatcher of one kernel asks for compiled forms."""
 
     def __init__(self, dispatcher: Any):
         self._dispatcher, compiler = dispatcher, dispatcher._compiler
@@ -292,7 +292,7 @@ def linked_code(library: Any, name: str) -> Image | Object:
     return Object(library._codegen._tm.emit_object(module), named, name)
 
 
-# What the code of a kernel depends on ---------------------------------------------------------------------------------
+# Sources that the code of a kernel depends on -------------------------------------------------------------------------
 #
 # The module that it stands in, and all of ours that this one imports, within functions too, so that a kernel is
 # compiled anew if any of them changes. Imports are read from the sources; lines of texts that look like one count. The

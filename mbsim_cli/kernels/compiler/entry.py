@@ -207,7 +207,7 @@ class derived:
 
 
 class merged:
-    """What numba puts into the caller before it is typed; it asks functions for the two attributes."""
+    """A function that numba puts into its caller before the caller is typed; numba reads the two attributes."""
 
     targetoptions: ClassVar[dict] = {"inline": "always"}
 

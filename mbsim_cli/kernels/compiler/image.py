@@ -163,7 +163,7 @@ class Elf:
         self.held = [symbol for symbol in self.symbols if symbol.section and not symbol.is_local]
 
     def content_of(self, section: Section) -> bytes:
-        """What a section holds."""
+        """The content of a section."""
         if section.type == _NOT_IN_FILE:
             return bytes(section.size)
         return self.content[section.offset : section.offset + section.size]

@@ -6,8 +6,8 @@ then is translated for itself, and entries link it.
 
 numba passes a named tuple to a kernel as hundreds of numbers, those of every array in it. An entry is given a reference
 to all that Python gives it: then each group in it goes as one address, and kernels read fields of a reference as those
-of a tuple. Nothing writes to the groups themselves, only to their arrays; LLVM is told so. Rests on numba's libraries
-of code, their passes, and how types are registered, which are no public interface.
+of a tuple. Nothing writes to the groups themselves, only to their arrays; LLVM is told so. This module rests on
+numba's libraries of code, their passes, and the registration of types, which are no public interface.
 """
 
 import gc

@@ -1,8 +1,8 @@
 """Where compiled kernels are kept: a folder of this user for each content of the sources, versions and flags.
 
-What is read here is run. So the folders and each file must belong to this user and be closed to writers, links are not
-followed, and a file tells by its hash that it is whole, and by its key that it is the one asked for. Anything else
-counts as missing.
+Files of the store are run. So folders and files must belong to this user, and nobody else may write to them. Links are
+not followed. The hash in a file shows that the file is whole, and the key shows that it is the file asked for. Any
+other file counts as missing.
 """
 
 import errno
@@ -86,7 +86,7 @@ class Store:
             return None
 
     def put(self, key: bytes, content: bytes) -> None:
-        """Keep an entry, whole or not at all; what has its name is replaced, folders included."""
+        """Keep an entry, whole or not at all, in place of any file or folder of its name."""
         if self._folder is None:
             return
         path = self._folder / file_of(key)
@@ -210,7 +210,7 @@ def cache_root() -> Path:
 
 
 def open_store(compiler: str) -> Store:
-    """What a compiler made, or finds an empty and safe place for."""
+    """The store of a compiler's entries, which is new and empty at its first use."""
     return Store(cache_root, FOLDER_OF_USER, source_hash(compiler))
 
 
@@ -229,7 +229,7 @@ _brought: Path | None = PACKAGE / "prebuilt"
 
 
 def prebuilt_level() -> str:
-    """The level whose kernels are looked for: nothing where there are none, or where numba is told how to compile."""
+    """The level whose kernels are looked for; empty if there are none, or if settings of numba state how to compile."""
     known = _brought is not None and _brought.is_dir() and not settings()
     return (installed.WANTED or installed.own_level()) if known else ""
 

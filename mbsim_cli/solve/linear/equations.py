@@ -324,8 +324,7 @@ class Linearising:
             at.work.kin.expected[:] = point.expected
         at.evaluate(point.time)
         accelerate(at, self.chart.hold)
-        at.evaluate(point.time)
-        require_forces_alone(at, "an analysis of small motions")
+        require_forces_alone(at, lambda: at.evaluate(point.time), "an analysis of small motions")
         return at
 
 

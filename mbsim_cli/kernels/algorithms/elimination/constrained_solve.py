@@ -355,7 +355,7 @@ _refine_any = by_type(
 )
 
 
-LIGHTEST = 1e-8  # of the largest diagonal entry of T: what a coordinate weighs at least
+LIGHTEST = 1e-8  # least weight of a coordinate, over the largest diagonal entry of T
 STIFFEST = 1e-6  # of the largest compliance of a row: what each counts for at least, so that penalties are bounded
 MAX_UPDATES = 12  # of one solution
 STALLED = 0.5  # contraction of corrections, above which updates end
