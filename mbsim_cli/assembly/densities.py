@@ -10,8 +10,10 @@ from mbsim_cli.assembly.position.closing import Closing, start_from
 from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.errors import ModelError
 from mbsim_cli.model.flexible import block_size, deviation_size
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.spec.model_file import ModelFile
 
 if TYPE_CHECKING:
     from mbsim_cli.reduction.data import StandardInput
@@ -94,4 +96,19 @@ def density_fields(system: System, tree: Any, method: str) -> list[DensityField]
                 [row for row in system.shape_rows if row.body is body],
             )
         )
+    _require_equal_meshes(system.model_file, found)
     return found
+
+
+def _require_equal_meshes(model_file: ModelFile, fields: Sequence[DensityField]) -> None:
+    """Raise ModelError where a field whose gradient is wanted gives densities of meshes with other elements."""
+    for index, name in enumerate(model_file.analysis.sensitivity.fields):
+        users = [field.body for field in fields if field.name == name]
+        if len(users) < 2:
+            continue
+        sizes = {body.name: len(mesh.cells) for body in users if (mesh := body.mesh()) is not None}
+        if len(set(sizes.values())) > 1:
+            counts = ", ".join(f"{count} of {body!r}" for body, count in sizes.items())
+            message = f"field {name!r} gives the densities of bodies with different numbers of elements: {counts}"
+            place = f"analysis.sensitivity.fields.{index}"
+            raise ModelError([model_file.issue(place, message, "give each body a field of its own")])

@@ -253,7 +253,7 @@ def _meshed(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
         lambda: refused_at(model_file, place, lambda: derivative(found, bodies.body(name), STEP)),
         lambda adjoint: refused_at(model_file, place, lambda: bodies.by_field(name, found, adjoint)),
         lambda: shaped_mesh(found, bodies.drawn(name, found.body.structure.mesh)),
-        lambda: bodies.share(name, found),
+        lambda parameters: bodies.share(name, found, parameters),
         modal=True,
     )
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Along = Callable[[], "StandardInput"]  # derivatives along the parameter that numbers are stepped along
 ByDensity = Callable[["StandardInput"], np.ndarray]  # from an adjoint of all terms to derivatives by densities (ne,)
+# from parameters to the mean density of a body, and its derivatives by the field (ne,) and by each of them
+Share = Callable[[Sequence[str]], tuple[float, np.ndarray, np.ndarray]]
 
 
 class Supplied(NamedTuple):
@@ -29,7 +31,7 @@ class Supplied(NamedTuple):
     along: Along
     by_density: ByDensity | None = None  # of a body that has densities
     mesh: "Callable[[], ShapedMesh | None]" = lambda: None
-    share: Callable[[], tuple[float, np.ndarray]] | None = None  # mean density, and its derivatives by the field (ne,)
+    share: Share | None = None
     # that parameters move data from a file along, which have no other zeros
     directions: tuple["StandardInput", ...] = ()
     modal: bool = False  # elastic coordinates are those of modes, computed anew at any values

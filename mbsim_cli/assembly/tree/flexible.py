@@ -3,7 +3,7 @@
 Evaluating them again under a complex step along a parameter moves the same body, mesh node by mesh node.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.errors import InputOutputError, ModelError, beyond_numbers
+from mbsim_cli.model.layout import STEP
 from mbsim_cli.reduction import fields, matrices
 from mbsim_cli.reduction.data import Refused, StandardInput
 from mbsim_cli.reduction.elements import Section, beam, rectangle, solid, tube
@@ -216,15 +217,21 @@ class FlexibleBodies:
         filtering = self._filter(name, mesh)
         return p if filtering is None else filtering @ p
 
-    def share(self, name: str, found: Reduced) -> tuple[float, np.ndarray]:
-        """Mean density of a body over its volume, and its derivatives (ne) by the numbers of the field."""
+    def share(self, name: str, found: Reduced, parameters: Sequence[str]) -> tuple[float, np.ndarray, np.ndarray]:
+        """Mean density of a body over its volume, and its derivatives by the field (ne,) and by parameters (p,)."""
         spec, structure = self._density(name), found.body.structure
         assert spec is not None
         weights = np.broadcast_to(structure.mass.sum((1, 2)), len(structure.mesh.cells)).real
-        weights = weights / weights.sum()
+        weights = weights / weights.sum()  # the same at any values of the parameters
         mean = float(weights @ np.real(self.densities(structure.mesh, spec.name)))
+        by_parameters = np.zeros(len(parameters))
+        for k, parameter in enumerate(parameters):
+            if self._numbers.step_along(parameter):
+                mesh = self._structure(self._model_file.bodies[name].flexible, name).mesh
+                by_parameters[k] = np.imag(weights @ self.densities(mesh, spec.name)) / STEP
+        self._numbers.step_along(None)
         filtering = self._filter(spec.name, structure.mesh)
-        return mean, weights if filtering is None else filtering.real.T @ weights
+        return mean, weights if filtering is None else filtering.real.T @ weights, by_parameters
 
     def drawn(self, name: str, mesh: Mesh) -> dict[str, np.ndarray]:
         """Numbers of the elements (ne) by name: the field of a body's density, and what its filter makes of it."""

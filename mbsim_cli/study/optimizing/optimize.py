@@ -215,8 +215,9 @@ class Task(NamedTuple):
             found[name] = result._replace(gradient=np.concatenate([result.gradient, *parts]))
         for given in outcome.plan.assembled.fields:
             assert given.body.share is not None  # bodies with fields have one
-            mean, by_elements = given.body.share()
+            mean, by_elements, by_parameters = given.body.share(variables.names)
             gradient = np.zeros(len(variables.start))
+            gradient[: len(by_parameters)] = by_parameters
             gradient[variables.fields[given.name]] = by_elements
             found[volume_of(given.name)] = Gradient(mean, gradient)
         return found

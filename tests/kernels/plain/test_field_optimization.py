@@ -158,10 +158,46 @@ def test_the_volume_and_its_derivatives(model):
 
     def volume(p):
         moved = file.with_fields({"p": p})
-        return standard_input(moved, "crank", Numbers(moved.expressions)).share()
+        return standard_input(moved, "crank", Numbers(moved.expressions)).share(())
 
     p = 0.3 + 0.5 * np.random.default_rng(0).random(12)
-    mean, gradient = volume(p)
+    mean, gradient, _ = volume(p)
     other = 0.3 + 0.5 * np.random.default_rng(1).random(12)
     assert volume(other)[0] - mean == pytest.approx(gradient @ (other - p), rel=1e-9)  # it is linear
     assert gradient.sum() == pytest.approx(1) and volume(np.full(12, 0.4))[0] == pytest.approx(0.4)
+
+
+def test_derivatives_of_the_volume_by_parameters(model, tmp_path):
+    """The filter shares an element's number out in other parts where a parameter moves the mesh, or is its radius."""
+    from mbsim_cli.assembly.parameters.numbers import Numbers
+    from mbsim_cli.study.reduced_bodies import standard_input
+
+    path = tmp_path / "crank.yaml"
+    text = model.read_text().replace("size: [0.4,", "size: [0.4*rod,").replace("pin: {x: 0.4}", "pin: {x: 0.4*rod}")
+    path.write_text(text.replace("radius: 0.1", "radius: r").replace("  rod: {value: 1}", "  rod: 1\n  r: 0.11"))
+    p = np.linspace(0.4, 1, 12) ** 2
+
+    def volume(**values):
+        moved = spec.load(path, {name: repr(value) for name, value in values.items()}).with_fields({"p": p})
+        return standard_input(moved, "crank", Numbers(moved.expressions)).share(("r", "E", "rod"))
+
+    by_parameters = volume()[2]
+    assert by_parameters[1] == 0 and abs(by_parameters).min() == 0
+    for k, name, value in ((0, "r", 0.11), (2, "rod", 1.0)):
+        h = 1e-5 * value
+        difference = (volume(**{name: value + h})[0] - volume(**{name: value - h})[0]) / (2 * h)
+        assert by_parameters[k] == pytest.approx(difference, rel=1e-6) and abs(difference) > 1e-4
+
+
+def test_gradients_by_a_field_of_two_meshes_are_refused(tmp_path):
+    path = tmp_path / "crank.yaml"
+    twin = MODEL[MODEL.index("  crank:\n") : MODEL.index("  rod: {shape")].replace("crank:", "twin:")
+    joint = "joints:\n  float: {type: floating, bodies: [ground, twin], point: [origin, hub]}\n"
+    text = MODEL.replace("  rod: {shape", twin.replace("[6, 2]", "[6, 3]") + "  rod: {shape").replace(
+        "joints:\n", joint
+    )
+    path.write_text(text.replace("nodes: {pin", "nodes: {hub: {set: hub}, pin"))
+    import mbsim_cli as mbsim
+
+    with pytest.raises(ModelError, match=r"crank.yaml:\d+:\d+: analysis.sensitivity.fields.0: .* 12 of 'crank', 18 of"):
+        mbsim.run(path)
