@@ -6,7 +6,7 @@ from pydantic import Discriminator, Tag
 from pydantic import Field as Limits
 
 from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named, optional
-from mbsim_cli.spec.expressions.number import Formula, Many, Matrix, Number, Pair, Some, Vector, length
+from mbsim_cli.spec.expressions.number import Many, Matrix, Number, Pair, PlainFormula, Some, Vector, length
 
 
 class Filter(Spec):
@@ -18,7 +18,7 @@ class Filter(Spec):
 class Field(Spec):
     """Numbers of elements: an expression, or a dataset of a file."""
 
-    value: Formula | None = optional("Number of an element, of its centre's x, y and z [m].", 0.5, "0.7 + x/2")
+    value: PlainFormula | None = optional("Number of an element, of its centre's x, y and z [m].", 0.5, "0.7 + x/2")
     file: named.File | None = optional("HDF5 file with a number for each element.", "rho.h5")
     dataset: named.Text | None = optional("Dataset of the file; default the field's name.", "fields/rho")
     bounds: Pair[Number] | None = optional("Lower and upper limit.", [0.01, 1])

@@ -259,12 +259,15 @@ def _meshed(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
 
 
 def _by_number(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
-    bodies = FlexibleBodies(model_file, numbers, _Files())
-    sid = bodies.by_number(name)
-    for term, message in faults(sid):
-        raise ModelError([model_file.issue(f"bodies.{name}.flexible.terms.{term}", message)])
-    sid = replace(sid, comment=comment_of(model_file, name), warnings=tuple(warnings_of(sid)))
-    return Supplied(sid, lambda: tangent(bodies.by_number(name), STEP))
+    bodies, place = FlexibleBodies(model_file, numbers, _Files()), f"bodies.{name}.flexible"
+
+    def checked() -> StandardInput:
+        sid = bodies.by_number(name)
+        for term, message in faults(sid):
+            raise ModelError([model_file.issue(f"{place}.terms.{term}", message)])
+        return replace(sid, comment=comment_of(model_file, name), warnings=tuple(warnings_of(sid)))
+
+    return Supplied(refused_at(model_file, place, checked), lambda: tangent(bodies.by_number(name), STEP))
 
 
 class _Files:

@@ -84,6 +84,7 @@ def test_the_rod_of_simeon(tmp_path):
     ("old", "new", "sentence"),
     [
         ("mass: 0.151104", "mass: 0", "terms.mass: must be greater than zero, is 0"),
+        ("mass: 0.151104", "mass: 1e-300", "numbers are too large, too small or too far apart to compute with"),
         ("Ct: [[0,", "Ct: [[0, 0, 0], [0,", r"terms.Ct: has 3 entries, not 2 as Me has rows"),
         ("Me: [[", "Me: [[1, ", r"terms.Me\[0\]: has 3 entries, not 2"),
         ("J: [[0, 0", "J: [[0, 1", "terms.J: J is not symmetric, by 1 of the largest entry"),

@@ -58,13 +58,15 @@ def _by_expression(model_file: ModelFile, name: str, mesh: Mesh, numbers: Number
     values = {key: numbers(Number(key)) for key in used if key not in PLACES}
     centres = mesh.centres
     places = dict(zip(PLACES, centres.T, strict=True))
-    p = compiled(tree, dict.fromkeys(used, 1)).value([places[key] if key in places else values[key] for key in used])
-    p = np.broadcast_to(p, len(centres))
-    if np.isfinite(p).all():
-        return np.array(p)
-    element = int(np.argmin(np.isfinite(p)))
-    message = "its value is too large"
+    message, element = "its value is too large", 0
     try:
+        program = compiled(tree, dict.fromkeys(used, 1))
+        p = np.broadcast_to(
+            program.value([places[key] if key in places else values[key] for key in used]), len(centres)
+        )
+        if np.isfinite(p).all():
+            return np.array(p)
+        element = int(np.argmin(np.isfinite(p)))
         evaluate(tree, values | dict(zip(PLACES, centres[element].tolist(), strict=True)))
     except ExpressionError as error:
         message = error.message

@@ -164,16 +164,20 @@ def _checked(text: str, vectors: bool = False, motion: bool = False) -> float | 
         raise PydanticCustomError("expression", "{text}", context) from None
 
 
-# ``Formula``: an expression of sensors (vectors allowed) as it stands in an objective.
+# ``Formula``: an expression of sensors (vectors allowed) as it stands in an objective; ``PlainFormula``: of numbers.
 
 
-def _read(value: object) -> object:
-    if type(value) in (int, float):
-        value = repr(value)
-    return _checked(value, vectors=True) if isinstance(value, str) else value
+def _formula(vectors: bool) -> Any:
+    def read(value: object) -> object:
+        if type(value) in (int, float):
+            value = repr(value)
+        return _checked(value, vectors) if isinstance(value, str) else value
+
+    return Annotated[str, BeforeValidator(read), WithJsonSchema({"type": ["number", "string"]})]
 
 
-Formula = Annotated[str, BeforeValidator(_read), WithJsonSchema({"type": ["number", "string"]})]
+Formula = _formula(vectors=True)
+PlainFormula = _formula(vectors=False)
 
 
 def written_out(text: str, definitions: Mapping[str, str]) -> str:

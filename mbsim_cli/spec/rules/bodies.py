@@ -365,18 +365,21 @@ def _deforming(review: Review, path: Path, name: str) -> None:
 
 
 def _field(review: Review, path: Path, given: Field) -> None:
-    _above_zero(review, path, given.filter)
-    if (given.value is None) == (given.file is None):
+    _above_zero(review, (*path, "filter"), given.filter)
+    if (given.value is None) == (given.file is None) and review.intact("fields", str(path[1])):
         review.report(path, "a field has a value or a file", "give value: EXPRESSION, or file: NAME.h5", key=True)
     if given.dataset is not None and given.file is None:
         review.report((*path, "dataset"), "stands without 'file'", "name the HDF5 file that holds it", key=True)
     bounds = review.vector(given.bounds)
     if bounds is not None and bounds[0] > bounds[1]:
         review.report((*path, "bounds"), "the lower bound is greater than the upper bound")
-    known = {*PLACES, *review.names("parameters"), *review.names("constants")}
+    numbers = {*review.names("parameters"), *review.names("constants")}
     for name, offset in names(parse(given.value)).items() if given.value is not None else ():
-        if name not in known:
-            hint = review.suggest(name, known) or "x, y and z are the places of an element's centre"
+        if name in PLACES and name in numbers:
+            message = f"{name!r}, the place of an element's centre, is also one of the parameters or constants"
+            review.report((*path, "value"), message, "give the parameter or constant another name", offset)
+        elif name not in PLACES and name not in numbers:
+            hint = review.suggest(name, {*PLACES, *numbers}) or "x, y and z are the places of an element's centre"
             review.report((*path, "value"), f"unknown parameter or constant {name!r}", hint, offset)
 
 

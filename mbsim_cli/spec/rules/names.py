@@ -48,6 +48,13 @@ def check_names(review: Review) -> None:
     for name in _IMPLICIT_POINTS:
         if name in review.model.points:
             review.report(("points", name), f"{name!r} exists already and cannot be defined", key=True)
+    for owner, body in review.model.bodies.items():
+        for name in getattr(body.flexible, "nodes", ()):
+            path = ("bodies", owner, "flexible", "nodes", name)
+            if name in _IMPLICIT_POINTS:
+                review.report(path, f"{name!r} exists already and cannot be defined", key=True)
+            elif not _plain("n" + name.replace("-", "_")):
+                review.report(path, f"{name!r} cannot be a name of a node", "letters, digits, _ and -", key=True)
     for section, others in (
         ("parameters", ("constants",)),
         ("sensors", ("constants", "parameters")),
