@@ -9,7 +9,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbsim_cli.cli import signals, streams
 from mbsim_cli.cli.streams import visible
@@ -19,7 +19,7 @@ from mbsim_cli.plain_data import plain
 from mbsim_cli.study.listener import Listener
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
 
 
 # ``show``, ``tell``, ``show_table`` and ``emit`` buffer results for standard output, which ``flush`` writes at the end.
@@ -47,13 +47,64 @@ def tell(sentence: str, quiet: bool = False) -> None:
         show(visible(sentence) + "\n")
 
 
-def show_table(table: "Table") -> None:
-    """Buffer a table for standard output, as wide as the terminal, also in a pager."""
-    from rich.console import Console
+class Table(NamedTuple):
+    """A table of texts; one of numbers has its columns after the first at the right, and a line below the first row."""
 
-    terminal, page = sys.stdout.isatty(), _EncodedText(getattr(sys.stdout, "encoding", None) or "utf-8")
+    titles: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    of_numbers: bool = False
+
+    def plain(self, width: int) -> str:
+        """The table as rich draws it without colours; nothing where its texts do not fit, or have wide letters."""
+        lines = [self.titles, *self.rows]
+        sizes = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        texts = "".join(map("".join, lines))
+        if sum(sizes) + 3 * len(sizes) + 1 > width or not (texts.isascii() and texts.isprintable()):
+            return ""
+
+        def rule(left: str, dash: str, crossing: str, right: str) -> str:
+            return left + crossing.join(dash * (size + 2) for size in sizes) + right + "\n"
+
+        def row(texts: Sequence[str], bar: str) -> str:
+            sides = ("<", *(">" if self.of_numbers else "<" for _ in texts[1:]))
+            cells = (f" {text:{side}{size}} " for text, side, size in zip(texts, sides, sizes, strict=True))
+            return bar + bar.join(cells) + bar + "\n"
+
+        drawn = [row(texts, "│") for texts in self.rows]
+        if self.of_numbers and len(drawn) > 1:
+            drawn.insert(1, rule("├", "─", "┼", "┤"))
+        head = rule("┏", "━", "┳", "┓") + row(self.titles, "┃") + rule("┡", "━", "╇", "┩")
+        return head + "".join(drawn) + rule("└", "─", "┴", "┘")
+
+    def __rich__(self) -> "RenderableType":
+        from rich.table import Table as OfRich
+
+        table = OfRich()
+        for number, title in enumerate(self.titles):
+            if self.of_numbers:
+                table.add_column(title, justify="right" if number else "left")
+            else:
+                table.add_column(title, overflow="fold")
+        for number, row in enumerate(self.rows):
+            table.add_row(*row, end_section=self.of_numbers and number == 0)
+        return table
+
+
+def show_table(table: "Table | RenderableType") -> None:
+    """Buffer a table for standard output, as wide as the terminal, also in a pager.
+
+    In files and pipes most tables need no rich, whose import takes longer than a short run.
+    """
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    terminal = sys.stdout.isatty()
     paged = sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(1).st_mode)
     width = None if terminal or paged else WIDE
+    if width and isinstance(table, Table) and encoding.lower().startswith("utf") and (plain := table.plain(width)):
+        show(plain)
+        return
+    from rich.console import Console
+
+    page = _EncodedText(encoding)
     Console(file=page, force_terminal=terminal, highlight=False, markup=False, emoji=False, width=width).print(table)
     show(page.getvalue())
 
@@ -106,16 +157,9 @@ def faint(code: str) -> str:
     return f" \x1b[2m[{code}]\x1b[0m" if dim else f" [{code}]"
 
 
-def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
+def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table of texts."""
-    from rich.table import Table
-
-    table = Table()
-    for heading in titles:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*map(visible, row))
-    return table
+    return Table(titles, [[visible(text) for text in row] for row in rows])
 
 
 MOST_ROWS = 30  # of each table
@@ -150,26 +194,20 @@ def print_modes(modes: Sequence[Mapping[str, Any]], neutral: int) -> None:
 
 def _objectives_table(
     objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]
-) -> "Table":
+) -> Table:
     """Return a table with a column for each objective, and rows of its value and derivatives.
 
     ``parameters`` state the units of the parameters.
     """
-    from rich.table import Table
-
     from mbsim_cli.model.units import derivative_by
 
-    table = Table()
-    table.add_column("")
-    for name, objective in objectives.items():
-        title = f"{name} [{objective['unit']}]" if objective["unit"] else name
-        table.add_column(visible(title), justify="right")
     entries = objectives.values()
-    table.add_row("value", *(_number(entry["value"], entry.get("flags")) for entry in entries), end_section=True)
+    titles = ["", *(visible(f"{name} [{o['unit']}]" if o["unit"] else name) for name, o in objectives.items())]
+    rows = [["value", *(_number(entry["value"], entry.get("flags")) for entry in entries)]]
     for parameter in next(iter(entries)).get("gradient", {}):
         numbers = (_number(entry["gradient"][parameter], entry.get("flags")) for entry in entries)
-        table.add_row(visible(derivative_by(parameter, parameters[parameter]["unit"])), *numbers)
-    return table
+        rows.append([visible(derivative_by(parameter, parameters[parameter]["unit"])), *numbers])
+    return Table(titles, rows, of_numbers=True)
 
 
 def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]) -> None:

@@ -1,8 +1,11 @@
 """``mbsim run``: objectives, gradients, result file."""
 
+import io
+
 import h5py
 import numpy as np
 import pytest
+from rich.console import Console
 
 from mbsim_cli.cli import output
 from mbsim_cli.cli.run import _print
@@ -170,6 +173,17 @@ def test_tables_show_texts_as_they_are(monkeypatch):
     monkeypatch.setattr(output, "_pending", [])
     output.show_table(output.plain_table([":car:"], [[":bike: [mass]"]]))
     assert all(text in output._pending[0] for text in (":car:", ":bike: [mass]"))
+
+
+@pytest.mark.parametrize("of_numbers", [False, True])
+@pytest.mark.parametrize(
+    "rows", [[], [["value", "", "3*"]], [["", " b  c", "1"], ["d/d L", "-2.5", "x [m]"], ["", "", ""]]]
+)
+def test_plain_tables_are_those_of_rich(rows, of_numbers):
+    table, page = output.Table(["", "psi [m^2 s]", "a"], rows, of_numbers), io.StringIO()
+    Console(file=page, force_terminal=False, width=output.WIDE, highlight=False, markup=False).print(table)
+    assert table.plain(output.WIDE) == page.getvalue()
+    assert not table.plain(21) and not table._replace(titles=["", "ψ", "a"]).plain(output.WIDE)
 
 
 @pytest.mark.parametrize(

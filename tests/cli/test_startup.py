@@ -58,7 +58,11 @@ def test_modules_are_the_command(module):
 @pytest.mark.parametrize(
     ("model", "most", "unneeded"),
     [
-        ("fivebar", 220, ("open_trees", "mbsim_cli.reduction", "concurrent.futures", "numpy.ma.", "numpy.random")),
+        (
+            "fivebar",
+            220,
+            ("open_trees", "mbsim_cli.reduction", "concurrent.futures", "numpy.ma.", "numpy.random", "rich"),
+        ),
         ("human43", 230, ("open_trees", "mbsim_cli.reduction", "numpy.ma.")),
     ],
 )
