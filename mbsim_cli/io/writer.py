@@ -287,6 +287,7 @@ class ResultWriter:
         """Write all buffered rows; return the file."""
         if len(self._buffer):
             self._write(self._buffer.close())
+            self._temporary.begin_sync()
         return self._file
 
     def _write(self, columns: Sequence[np.ndarray]) -> None:
