@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.exchange.robot import GROUND, Joint, Robot, give_unphysical_inertias_away, require_finite
-from mbsim_cli.exchange.xml import mesh_file
+from mbsim_cli.exchange.xml import mesh_file, root_of, words
 from mbsim_cli.system import open_regular
 
 BEGINNING = 100_000  # bytes read to recognise the format
@@ -26,20 +26,24 @@ def read(path: Path, floating: bool | None = None) -> Robot:
 
     try:
         with open_regular(path) as file:
-            beginning = file.read(BEGINNING).decode("utf-8", errors="replace")
+            root = root_of(file.read(BEGINNING))
     except OSError as error:
         raise InputOutputError(f"cannot read {path}: {error.strerror}") from None
-    if "<robot" in beginning:
+    if root == "robot":
         robot = urdf.read(path, bool(floating))
-    elif "<sdf" in beginning:
+    elif root == "sdf":
         robot = sdf.read(path, None if floating is None else not floating)
-    elif "<mujoco" in beginning:
+    elif root.startswith("mujoco"):
         if floating is not None:
             raise UsageError("--base is for URDF and SDF; in MJCF a freejoint says that a body floats")
         robot = mjcf.read(path)
     else:
         raise UsageError(f"{path} is neither URDF (<robot>), SDF (<sdf>) nor MJCF (<mujoco>)")
     require_finite(robot)
+    for joint in robot.joints:
+        if joint.limits is not None and not joint.limits[0] < joint.limits[1]:
+            robot.remarks.append(f"not taken over: limits of {joint.name}, {words(joint.limits)}, which leave no room")
+            joint.limits = None
     give_unphysical_inertias_away(robot)
     return robot
 

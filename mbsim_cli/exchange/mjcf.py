@@ -8,8 +8,11 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, counted
 from mbsim_cli.exchange.robot import (
+    FORCES,
     GROUND,
     INERTIA,
+    NO_BODIES,
+    NO_POINTS,
     Body,
     Coupling,
     Joint,
@@ -64,7 +67,7 @@ class _Reader:
         self.robot = Robot(name or path.stem, path.name, gravity)
         self._start = np.array(model.key_qpos[0] if model.nkey else model.qpos0)
         self._rates = np.array(model.key_qvel[0] if model.nkey else np.zeros(model.nv))
-        self._bodies, self._joints = Names(), Names()
+        self._bodies, self._joints = Names(NO_BODIES), Names(NO_POINTS)
         self._body_names = [GROUND] + [
             self._bodies.add(self._named("BODY", number) or f"body{number}") for number in range(1, model.nbody)
         ]
@@ -74,8 +77,9 @@ class _Reader:
         self._add_loops()
         self._add_motors()
         self._add_visuals()
+        sites = Names([*NO_POINTS, *(joint.name for joint in self.robot.joints)])
         for number in range(model.nsite):
-            site = Names(joint.name for joint in self.robot.joints).add(self._named("SITE", number) or f"site{number}")
+            site = sites.add(self._named("SITE", number) or f"site{number}")
             body = self._body_names[model.site_bodyid[number]]
             self.robot.sites.append((site, body, np.array(model.site_pos[number])))
         self._say_what_is_dropped()
@@ -83,9 +87,10 @@ class _Reader:
     def _named(self, kind: str, number: int) -> str:
         return self._mujoco.mj_id2name(self._model, getattr(self._mujoco.mjtObj, f"mjOBJ_{kind}"), number) or ""
 
-    def _is_off(self, flag: str) -> bool:
-        """Whether a flag of the model's options is set; versions of MuJoCo have different flags."""
-        return bool(self._model.opt.disableflags & getattr(self._mujoco.mjtDisableBit, f"mjDSBL_{flag}", 0))
+    def _is_off(self, *flags: str) -> bool:
+        """Whether one of these flags of the model's options is set; versions of MuJoCo have different flags."""
+        bits = (getattr(self._mujoco.mjtDisableBit, f"mjDSBL_{flag}", 0) for flag in flags)
+        return any(self._model.opt.disableflags & bit for bit in bits)
 
     def _add_body(self, number: int) -> None:
         model, name = self._model, self._body_names[number]
@@ -141,9 +146,9 @@ class _Reader:
             if model.jnt_limited[at]:
                 made.limits = (float(model.jnt_range[at, 0]) - zero, float(model.jnt_range[at, 1]) - zero)
             made.armature = float(model.dof_armature[dof])
-            made.damping = 0.0 if self._is_off("DAMPER") else float(np.ravel(model.dof_damping[dof])[0])
-            made.loss = 0.0 if self._is_off("FRICTIONLOSS") else float(np.ravel(model.dof_frictionloss[dof])[0])
-            made.stiffness = 0.0 if self._is_off("SPRING") else float(np.ravel(model.jnt_stiffness[at])[0])
+            made.damping = 0.0 if self._is_off("DAMPER") else float(model.dof_damping[dof])
+            made.loss = 0.0 if self._is_off("FRICTIONLOSS", "CONSTRAINT") else float(model.dof_frictionloss[dof])
+            made.stiffness = 0.0 if self._is_off("SPRING") else float(model.jnt_stiffness[at])
             made.natural = float(model.qpos_spring[qpos]) - zero
         self._by_joint[at] = made
         self.robot.joints.append(made)
@@ -154,7 +159,7 @@ class _Reader:
         for number in range(model.neq):
             kind, data = int(model.eq_type[number]), model.eq_data[number]
             label = self._named("EQUALITY", number) or f"equality{number + 1}"
-            if self._is_off("EQUALITY") or not model.eq_active0[number]:
+            if self._is_off("EQUALITY", "CONSTRAINT") or not model.eq_active0[number]:
                 self.robot.remarks.append(f"not taken over: equality constraint {label}, which is not active")
                 continue
             if kind in (CONNECT, WELD):
@@ -191,25 +196,36 @@ class _Reader:
         return True
 
     def _add_motors(self) -> None:
-        """Add actuators of joints whose force is affine in command, position and rate: motors, servos."""
-        model, names = self._model, Names()
-        for number in range(model.nu):
+        """Add actuators of joints whose force is affine in command, position and rate: motors, servos.
+
+        Their armatures and damping act on the joint, whatever their force is.
+        """
+        model = self._model
+        names = Names(f"{joint.name}_{part}" for joint in self.robot.joints for part in FORCES)
+        for number in range(model.nactuator):
             label = self._named("ACTUATOR", number) or f"motor{number + 1}"
             at = int(model.actuator_trnid[number, 0])
             joint = self._by_joint.get(at) if model.actuator_trntype[number] in _TO_JOINT else None
             kinds = (model.actuator_gaintype, model.actuator_biastype, model.actuator_dyntype)
             gain, bias, dynamics = (int(kind[number]) for kind in kinds)
-            affine = gain == 0 and bias in (0, 1) and dynamics == 0
-            if joint is None or not joint.coordinate or not affine or self._is_off("ACTUATION"):
-                self.robot.remarks.append(f"not taken over: actuator {label}, which is no motor or servo of a joint")
+            affine = gain == 0 and bias in (0, 1) and dynamics == 0 and not model.actuator_delay[number]
+            gear = float(model.actuator_gear[number, 0])
+            if joint is not None and joint.coordinate:
+                joint.armature += gear**2 * float(model.actuator_armature[number])
+                joint.damping += 0.0 if self._is_off("DAMPER") else gear**2 * float(model.actuator_damping[number])
+            is_off = self._is_off("ACTUATION") or model.opt.disableactuator >> int(model.actuator_group[number]) & 1
+            if joint is None or not joint.coordinate or not affine or is_off:
+                why = "disabled" if is_off else "no motor or servo of a joint that acts at once"
+                self.robot.remarks.append(f"not taken over: actuator {label}, which is {why}")
                 continue
             a, b, c = map(float, model.actuator_biasprm[number, :3]) if bias else (0.0, 0.0, 0.0)
-            motor = Motor(names.add(label), joint.name, float(model.actuator_gear[number, 0]), bias=(a, b, c))
+            motor = Motor(names.add(label), joint.name, gear, bias=(a, b, c))
             motor.gain = float(model.actuator_gainprm[number, 0])
             motor.zero = float(model.qpos0[model.jnt_qposadr[at]])
-            motor.command = float(model.key_ctrl[0, number]) if model.nkey else 0.0
-            if model.actuator_ctrllimited[number] and not self._is_off("CLAMPCTRL"):
-                low, high = map(float, model.actuator_ctrlrange[number])
+            own = int(model.actuator_ctrladr[number])  # others may have several commands
+            motor.command = float(model.key_ctrl[0, own]) if model.nkey else 0.0
+            if model.actuator_ctrllimited[own] and not self._is_off("CLAMPCTRL"):
+                low, high = map(float, model.actuator_ctrlrange[own])
                 motor.range = (low, high) if np.isfinite([low, high]).all() else None
                 motor.command = min(max(motor.command, low), high)
             if model.actuator_forcelimited[number]:
@@ -251,6 +267,11 @@ class _Reader:
                 remarks.append(f"not taken over: {what} of {names}")
         if names := ", ".join(joint.name for at, joint in self._by_joint.items() if model.jnt_actfrclimited[at]):
             remarks.append(f"not taken over: limits of the force of all actuators (actuatorfrcrange) of {names}")
+        if names := ", ".join(self._uneven()):
+            remarks.append(f"not taken over: terms of second and third order of the springs and dampers of {names}")
+        yielding = [at for at in self._by_joint if model.jnt_stiffness[at] and model.jnt_springyield[at]]
+        if names := ", ".join(self._by_joint[at].name for at in yielding):
+            remarks.append(f"not taken over: yielding (springyield) of the springs of {names}")
         if np.any(model.body_gravcomp):
             remarks.append("not taken over: compensation of gravity (gravcomp)")
         if model.opt.density or model.opt.viscosity:
@@ -259,6 +280,17 @@ class _Reader:
             remarks.append(f"not taken over: {counted(model.ngeom, 'shape')} (masses count) and contacts")
         if model.ntendon:
             remarks.append(f"not taken over: {counted(model.ntendon, 'tendon')}")
+
+    def _uneven(self) -> list[str]:
+        """Names of joints and actuators whose springs or dampers are polynomials of higher order."""
+        model = self._model
+        springs, dampers = model.jnt_stiffnesspoly.any(axis=1), model.dof_dampingpoly.any(axis=1)
+        names = [joint.name for at, joint in self._by_joint.items() if springs[at] or dampers[model.jnt_dofadr[at]]]
+        return names + [
+            self._named("ACTUATOR", number) or f"motor{number + 1}"
+            for number in range(model.nactuator)
+            if model.actuator_dampingpoly[number].any()
+        ]
 
 
 # Writing: nested bodies in the pose of zero coordinates; the initial state is a keyframe.

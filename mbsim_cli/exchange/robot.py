@@ -3,6 +3,7 @@
 Frames follow the other formats: a body's origin is the frame of the joint that connects it to its parent.
 """
 
+import keyword
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -12,7 +13,11 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 
 GROUND = "ground"
+NO_BODIES = (GROUND, "all")  # names that bodies of model files cannot have
+NO_POINTS = ("origin", "center_of_mass")  # nor points, and joints, whose points have their names
+_NO_NAMES = {*keyword.kwlist, "true", "TRUE", "FALSE", "false", "null", "Null", "NULL"}  # of expressions and YAML
 INERTIA = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+FORCES = ("spring", "damping", "stop", "friction")  # of a joint, called JOINT_PART
 _AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 _COORDINATES = {"revolute": "angle", "prismatic": "displacement"}
 _RATES = {  # keys of initial velocities
@@ -153,7 +158,7 @@ class Names:
     """Converts names to unique names of letters, digits and underscores, as model files require."""
 
     def __init__(self, taken: Iterable[str] = ()):
-        self._taken = set(taken)
+        self._taken = _NO_NAMES | set(taken)
         self._made: dict[str, str] = {}
 
     def add(self, name: str) -> str:

@@ -11,7 +11,19 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Names, Robot, Visual, rotation_of, united
+from mbsim_cli.exchange.robot import (
+    GROUND,
+    NO_BODIES,
+    NO_POINTS,
+    Body,
+    Coupling,
+    Joint,
+    Names,
+    Robot,
+    Visual,
+    rotation_of,
+    united,
+)
 from mbsim_cli.exchange.xml import Wrong, named, number_in, numbers_in, read_with, turned
 
 Pose = tuple[np.ndarray, np.ndarray]  # origin (3,), axes as columns (3, 3)
@@ -73,22 +85,31 @@ class _Reader:
         self.robot = Robot(models[0].get("name") or path.stem, path.name, gravity)
         self._path, self._fixed = path, fixed
         self._frames: dict[str, Given] = {}
+        self._attached: dict[str, str] = {}  # frames other than links: the frame that they move with
         self._scopes: list[_Scope] = []
         self._static: list[str] = []
-        self._bodies, self._joints = Names([GROUND]), Names()
+        self._bodies, self._joints = Names(NO_BODIES), Names(NO_POINTS)
         self._made: dict[str, list[Joint]] = {}  # by full name
+        self._held: list[Joint] = []  # joints of links to the ground that the file does not state
         self._apart: dict[str, str] = {}  # union-find of connected bodies
         for model in models:
             self._declare(model, "", ROOT)
-        for frame in whole.findall("frame"):
-            self._declare_frame(frame, "", ROOT)
+        self._frames[MODEL] = (ROOT, *HERE)
+        self._declare_joints_and_frames(whole, "", ROOT)
+        self._scopes.append(_Scope(whole, ""))
         for scope in self._scopes:
             for name, link in scope.links.items():
                 self.robot.bodies.append(self._body(name, link))
+        self._hold_roots(static=True)
         for scope in self._scopes:
-            for joint in scope.element.findall("joint"):
+            joints = scope.element.findall("joint")
+            if joints and self._is_static(scope):
+                self.robot.remarks.append(f"not taken over: joints of {named(scope.element)}, which is static")
+                continue
+            for joint in joints:
                 self._add_joint(scope, joint)
-        self._hold_roots()
+        self._hold_roots(static=False)
+        self.robot.joints[:0] = self._held
         self._follow()
         self._say_what_is_dropped(whole)
 
@@ -111,18 +132,23 @@ class _Reader:
         for link in model.findall("link"):
             scope.links[prefix + named(link)] = link
             self._frames[prefix + named(link)] = self._pose(link, prefix, own, f"link {named(link)}")
-        for joint in model.findall("joint"):
-            child = self._full(prefix, _text(joint, "child") or "", f"joint {named(joint)}: the child")
-            self._frames[prefix + named(joint)] = self._pose(joint, prefix, child, f"joint {named(joint)}")
-        for frame in model.findall("frame"):
-            self._declare_frame(frame, prefix, own)
+        self._declare_joints_and_frames(model, prefix, own)
+        first = next((named(part) for part in (*model.findall("link"), *model.findall("model"))), None)
+        if canonical := model.get("canonical_link") or first:
+            self._attached[own] = self._attached[prefix[:-2]] = prefix + canonical
         for inner in model.findall("model"):
             self._declare(inner, prefix, own)
 
-    def _declare_frame(self, frame: Element, prefix: str, own: str) -> None:
-        attached = frame.get("attached_to")
-        at = self._full(prefix, attached, f"frame {named(frame)}") if attached else own
-        self._frames[prefix + named(frame)] = self._pose(frame, prefix, at, f"frame {named(frame)}")
+    def _declare_joints_and_frames(self, model: Element, prefix: str, own: str) -> None:
+        """Register the frames of the joints and frames of a model, or of the world."""
+        for kind, key in (("joint", "child"), ("frame", "attached_to")):
+            for element in model.findall(kind):
+                full, where = prefix + named(element), f"{kind} {named(element)}"
+                if kind == "joint":
+                    at = self._full(prefix, _text(element, key) or "", f"{where}: the child")
+                else:
+                    at = self._full(prefix, element.get(key) or "", where) if element.get(key) else own
+                self._frames[full], self._attached[full] = self._pose(element, prefix, at, where), at
 
     def _pose(self, element: Element, prefix: str, at: str, where: str) -> Given:
         """The stated pose of an element, and the full name of the frame that it is relative to."""
@@ -254,9 +280,9 @@ class _Reader:
         """The body of the link that a frame is attached to, or the ground."""
         seen = 0
         while full != ROOT and full not in self._bodies:
-            if full not in self._frames or seen > len(self._frames):
+            if full not in self._attached or seen > len(self._attached):
                 raise Wrong(f"{where} {full.rpartition('::')[2]} is no link")
-            full, seen = self._frames[full][0], seen + 1
+            full, seen = self._attached[full], seen + 1
         return full
 
     def _parts(
@@ -343,21 +369,26 @@ class _Reader:
         self._apart[b] = a
         return a != b
 
-    def _hold_roots(self) -> None:
-        """Fix links to the ground, or let them float, where no chain of joints connects them to it."""
+    def _is_static(self, scope: _Scope) -> bool:
+        return any(scope.prefix.startswith(prefix) for prefix in self._static)
+
+    def _hold_roots(self, static: bool) -> None:
+        """Fix links to the ground, or let them float, where no chain of joints connects them to it.
+
+        Links of models that are ``static``, or those of all others.
+        """
         children = {joint.bodies[1] for joint in self.robot.joints}
-        held: list[Joint] = []
         for scope in sorted(self._scopes, key=lambda scope: scope.prefix.count("::")):
-            still = any(scope.prefix.startswith(prefix) for prefix in self._static)
+            if self._is_static(scope) != static:
+                continue
             links = sorted(scope.links, key=lambda full: self._bodies[full] in children)  # roots first
             for full in links:
                 name = self._bodies[full]
                 if self._join(GROUND, name):
-                    kind = "fixed" if still or self._fixed else "floating"
+                    kind = "fixed" if static or self._fixed else "floating"
                     place, turn = self._in_world(full, f"link {name}")
-                    label = self._joints.add("base" if not held else f"{name}_base")
-                    held.append(Joint(label, kind, (GROUND, name), np.array([place, np.zeros(3)]), turn))
-        self.robot.joints[:0] = held
+                    label = self._joints.add(f"{name}_base" if self._held else "base")
+                    self._held.append(Joint(label, kind, (GROUND, name), np.array([place, np.zeros(3)]), turn))
 
     def _follow(self) -> None:
         """Add couplings of mimic joints: q = multiplier (q_other - reference) + offset."""
@@ -388,7 +419,15 @@ class _Reader:
             remarks.append(f"not followed: include of {_text(include, 'uri')}")
         for plugin in whole.iter("plugin"):
             remarks.append(f"not taken over: plugin {plugin.get('name') or plugin.get('filename')}")
-        left_out = (("sensor", "sensors"), ("collision", "collision shapes and contacts"), ("light", "lights"))
+        left_out = (
+            ("sensor", "sensors"),
+            ("collision", "collision shapes and contacts"),
+            ("light", "lights"),
+            ("fluid_added_mass", "added masses of fluids"),
+            ("velocity_decay", "dampings of links (velocity_decay)"),
+            ("initial_position", "initial positions of joints"),
+            ("state", "saved states of the world"),
+        )
         for what, called in left_out:
             if count := sum(1 for _ in whole.iter(what)):
                 remarks.append(f"not taken over: {count} {called}")

@@ -9,7 +9,19 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.exchange.robot import GROUND, INERTIA, Body, Coupling, Joint, Names, Robot, Visual, digits
+from mbsim_cli.exchange.robot import (
+    GROUND,
+    INERTIA,
+    NO_BODIES,
+    NO_POINTS,
+    Body,
+    Coupling,
+    Joint,
+    Names,
+    Robot,
+    Visual,
+    digits,
+)
 from mbsim_cli.exchange.xml import Wrong, laid_out, named, number_in, numbers_in, read_with, turned, words
 
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -27,7 +39,8 @@ def read(path: Path, floating: bool = False) -> Robot:
 def _robot(root: Element, path: Path, floating: bool) -> Robot:
     robot = Robot(root.get("name") or path.stem, path.name)
     links, elements = root.findall("link"), root.findall("joint")
-    bodies, joints = Names([GROUND]), Names()
+    _refuse_macros_and_doubles(root)
+    bodies, joints = Names(NO_BODIES), Names(NO_POINTS)
     for link in links:
         robot.bodies.append(_body(link, bodies.add(named(link))))
         for visual in link.findall("visual"):
@@ -46,7 +59,9 @@ def _robot(root: Element, path: Path, floating: bool) -> Robot:
     for element in elements:
         if (mimic := element.find("mimic")) is not None:
             own, other = made[named(element)], made.get(mimic.get("joint") or "")
-            if other is not None and own.coordinate and other.coordinate:
+            if other is own:
+                robot.remarks.append(f"not taken over: {own.name} follows itself")
+            elif other is not None and own.coordinate and other.coordinate:
                 multiplier = _number(mimic, "multiplier", 1.0, f"joint {own.name}")
                 terms = {own.coordinate: 1.0, other.coordinate: -multiplier}  # q = multiplier q_other + offset
                 offset = _number(mimic, "offset", 0.0, f"joint {own.name}")
@@ -54,8 +69,20 @@ def _robot(root: Element, path: Path, floating: bool) -> Robot:
             else:
                 sentence = f"{own.name} follows {mimic.get('joint')}, and one of the two has no coordinate"
                 robot.remarks.append(f"not taken over: {sentence}")
-    _add_remarks(links, elements, robot)
+    _add_remarks(root, links, elements, robot)
     return robot
+
+
+def _refuse_macros_and_doubles(root: Element) -> None:
+    """Raise Wrong for a file that xacro has not expanded, and for names that stand twice."""
+    if any("xacro" in element.tag for element in root.iter() if isinstance(element.tag, str)):
+        raise Wrong("the file has macros; expand them first: xacro FILE -o ROBOT.urdf")
+    for kind in ("link", "joint"):
+        seen: set[str] = set()
+        for element in root.findall(kind):
+            if named(element) in seen:
+                raise Wrong(f"{kind} {named(element)} stands twice")
+            seen.add(named(element))
 
 
 def _link(joint: Element, end: str, bodies: Names) -> str:
@@ -105,6 +132,8 @@ def _joint(element: Element, name: str, bodies: Names) -> Joint:
     if not length > 0:
         raise Wrong(f"{where}: the axis has no direction")
     ends = (bodies[_link(element, "parent", bodies)], bodies[_link(element, "child", bodies)])
+    if ends[0] == ends[1]:
+        raise Wrong(f"{where}: parent and child are the same link")
     made = Joint(
         name, "revolute" if kind == "continuous" else kind, ends, np.array([place, np.zeros(3)]), turn, axis / length
     )
@@ -117,7 +146,7 @@ def _joint(element: Element, name: str, bodies: Names) -> Joint:
     return made
 
 
-def _add_remarks(links: list[Element], elements: list[Element], robot: Robot) -> None:
+def _add_remarks(root: Element, links: list[Element], elements: list[Element], robot: Robot) -> None:
     """Add remarks on elements that model files do not have, or that do not affect the motion."""
     efforts = (_number(element.find("limit"), "effort", 0.0, named(element)) for element in elements)
     if any(efforts):
@@ -126,6 +155,8 @@ def _add_remarks(links: list[Element], elements: list[Element], robot: Robot) ->
     for count, what in ((shapes, "visual"), (sum(len(link.findall("collision")) for link in links), "collision")):
         if count:
             robot.remarks.append(f"not taken over: {count} {what} shapes")
+    if others := sorted({element.tag for element in root} - {"link", "joint", "material"}):
+        robot.remarks.append(f"not taken over: elements {', '.join(others)}")
 
 
 # Writing: a tree of links; the frame of a link is at the joint to its parent.
@@ -215,7 +246,9 @@ def _write_joint(root: Element, robot: Robot, joint: Joint, shifts: dict[str, np
             continue
         (_, own), (other, weight) = coupling.terms.items()
         leader = next((one for one in robot.joints if one.coordinate == other), None)
-        if leader is not None and made.find("mimic") is None:
+        if made.find("mimic") is not None:
+            robot.remarks.append(f"not stated: coupling {coupling.name}, as {joint.name} follows another joint already")
+        elif leader is not None:
             multiplier, offset = digits(-weight / own), digits(coupling.offset / own)
             SubElement(made, "mimic", joint=leader.name, multiplier=multiplier, offset=offset)
 

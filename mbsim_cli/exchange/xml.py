@@ -26,6 +26,14 @@ def read_with(path: Path, make: Callable[[Element], Robot]) -> Robot:
         raise InputOutputError(f"{path}: {error}") from None
 
 
+def root_of(beginning: bytes) -> str:
+    """The name of the first element, outside of comments; empty if there is none."""
+    coding = "utf-16" if beginning.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    text = re.sub("<!--.*?-->", "", beginning.decode(coding, errors="replace"), flags=re.DOTALL)
+    found = re.search(r"<(?:\w+:)?(\w+)", text)
+    return found[1] if found else ""
+
+
 def named(element: Element) -> str:
     """The name of an element; raises Wrong if it has none."""
     name = element.get("name")

@@ -244,7 +244,7 @@ def with_values_of_controls(model: ModelFile) -> tuple[ModelFile, dict[str, str]
             variables = tuple(each for stated in variables for each in values.get(stated, [stated]))
         elif isinstance(variables, dict):
             of_controls = {each: variables[name] for name in values if name in variables for each in values[name]}
-            variables = {name: span for name, span in variables.items() if name not in values} | of_controls
+            variables = of_controls | {name: span for name, span in variables.items() if name not in values}
         optimization[name] = given.model_copy(update={"variables": variables} if variables else {})
     sensitivity = analysis.sensitivity
     if isinstance(sensitivity.parameters, tuple):

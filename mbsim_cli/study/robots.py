@@ -1,6 +1,6 @@
 """From a model to a robot that other formats can state: its tree of bodies and joints, joint by joint."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from mbsim_cli.study.assembling import Settings, build, load
 if TYPE_CHECKING:
     from mbsim_cli.spec.model_file import ModelFile
 
+_WORLD = "world"  # what other formats call the ground
 _WHOLE = ("fixed", "spherical", "floating")  # joints that are no chain of single coordinates
 
 
@@ -59,23 +60,29 @@ class _Tree:
         self._system, self._robot, self._start = system, robot, start
         self.joints: dict[str, Joint] = {}  # by the coordinate of the model
         self.friction: dict[str, bool] = {}  # by force: whether its joint states it
+        self._named = {name: name for name in system.topology.bodies} | {GROUND: GROUND}  # bodies in the robot
+        if _WORLD in self._named:
+            self._named[_WORLD] = _unlike(_WORLD, self._named)
+            robot.remarks.append(f"body {_WORLD} is called {self._named[_WORLD]}: it is the ground in other formats")
+        self._bodies, self._chained = set(self._named.values()), set(system.joints)
 
     def add(self) -> None:
         topology = self._system.topology
         order = sorted(range(len(topology.bodies)), key=topology.depth().__getitem__)
         for number in order:
             name, parent = topology.bodies[number], topology.parent[number]
-            before = GROUND if parent < 0 else topology.bodies[parent]
-            self._add_joint(topology.joints[number], before, name, topology.reversed[number])
+            before = self._named[GROUND if parent < 0 else topology.bodies[parent]]
+            self._add_joint(topology.joints[number], before, self._named[name], topology.reversed[number])
             geometry = self._system.geometry
             mass, center, inertia = mass_properties(geometry.numbers, geometry, name)
             tensor = np.array(inertia, dtype=float)[SYMMETRIC]
-            self._robot.bodies.append(Body(name, float(mass), np.array(center, dtype=float), tensor))
+            own = self._named[name]
+            self._robot.bodies.append(Body(own, float(mass), np.array(center, dtype=float), tensor))
         for name in topology.cut:
             spec = self._system.joints[name]
             frames = joint_frames(self._system.geometry, spec)
             places, turn = _relative(frames.p_a, frames.R_a, frames.p_b, frames.R_b)
-            first, second = spec.bodies
+            first, second = (self._named[body] for body in spec.bodies)
             self._robot.joints.append(Joint(name, spec.type, (first, second), places, turn, closes=True))
 
     def _add_joint(self, name: str, before: str, body: str, backwards: bool) -> None:
@@ -98,9 +105,11 @@ class _Tree:
         for number, column in enumerate(columns):
             last = number == len(columns) - 1
             axis = axes_C[:, (*TRANSLATIONS, *ROTATIONS).index(column.kind) % 3]
-            after = body if last else f"{name}_{number + 1}"
+            after = body if last else _unlike(f"{name}_{number + 1}", self._bodies)
+            self._bodies.add(after)
             kind = "revolute" if column.kind in ROTATIONS else "prismatic"
-            called = name if len(columns) == 1 else f"{name}_{column.coordinate}"
+            called = name if len(columns) == 1 else _unlike(f"{name}_{column.coordinate}", self._chained)
+            self._chained.add(called)
             # in between, bodies without mass have the child's axes and stand at the joint's point
             own = np.array([places[0] if number == 0 else np.zeros(3), places[1] if last else np.zeros(3)])
             made = Joint(called, kind, (before, after), own, turn if number == 0 else np.eye(3), axis)
@@ -146,6 +155,13 @@ class _Tree:
             shift = turned @ shift
         made.places = np.array([made.places[0] + first @ shift, made.places[1]])
         made.turn = first @ turned @ second.T
+
+
+def _unlike(name: str, taken: Iterable[str]) -> str:
+    """The name, with underscores added where another part has it."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _relative(p_a: Any, R_a: Any, p_b: Any, R_b: Any) -> tuple[np.ndarray, np.ndarray]:

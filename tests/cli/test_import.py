@@ -158,7 +158,7 @@ def test_mjcf_accelerates_as_mujoco_does(tmp_path):
     model.actuator_gainprm[4], model.actuator_biasprm[4] = 0.0, 0.0  # its force lags behind its command
     mujoco.mj_forward(model, data)
     robot = read(path)
-    assert "not taken over: actuator late, which is no motor or servo of a joint" in robot.remarks
+    assert "not taken over: actuator late, which is no motor or servo of a joint that acts at once" in robot.remarks
     assert [motor.name for motor in robot.motors] == ["push", "hold", "weak", "slow"]
     assert 'value: "3*(10*hold_command - 30*turn.angle - 6*turn.angle.velocity - 2.61' in text_of(robot)
     target = tmp_path / "mixed.yaml"

@@ -249,6 +249,14 @@ def test_a_wrong_control_does_not_make_its_force_one_that_exerts_nothing(tmp_pat
     assert "controls.u" in issue, issue
 
 
+def test_a_range_of_one_value_of_a_control_goes_before_that_of_the_control(tmp_path):
+    ranges = "{u_1: {from: -1, to: 1}, u: {from: -2, to: 2}}"
+    text = VALID.replace("A.angle, law: wave}", "A.angle}") + "controls: {u: {force: motor, intervals: 2}}\n"
+    text += f"optimization: {{a: {{minimize: psi, variables: {ranges}}}}}\n"
+    variables = spec.load(write(tmp_path, text)).optimization["a"].variables
+    assert [variables[f"u_{k}"].to for k in range(3)] == [Number(2.0), Number(1.0), Number(2.0)]
+
+
 @pytest.mark.parametrize("elastic", ["stiffness: 100, ", ""])
 def test_a_cable_has_no_negative_length(tmp_path, elastic):
     text = VALID + f"cables: {{rope: {{path: [ground.A, bar.B], {elastic}length: -m}}}}\n"

@@ -58,6 +58,9 @@ def test_what_cannot_be_included(tmp_path):
     assert issues_of(tmp_path, VALID + "include: [one.yaml]\n", one="a: [\n")[0].startswith("one.yaml:1:5: YAML cannot")
     (issue,) = issues_of(tmp_path, VALID + "include: one.yaml\n")
     assert issue == "model.yaml:47:10: include: must be a list; write [one.yaml]"
+    for wrong, says in (("{a: b}", "must be a list"), ("[7]", "must be a text"), ("", "must be a list")):
+        (issue,) = issues_of(tmp_path, VALID + "include: [one.yaml]\n", one=f"include: {wrong}\n")
+        assert issue.startswith("one.yaml:1:") and issue.endswith(f"include: {says}")
 
 
 def test_shared_aliases_are_not_merged_into(tmp_path):

@@ -209,11 +209,13 @@ class _Reader:
         merged = Node({}, file, root.line, root.column)
         listed = root.value["include"]
         entries = listed.value
-        if isinstance(entries, str):
-            hint = f"write [{entries}]"
+        if not isinstance(entries, list):
+            hint = f"write [{entries}]" if isinstance(entries, str) else None
             self._report(file, NodeError("must be a list", listed.line, listed.column, hint, path="include"))
         for entry in entries if isinstance(entries, list) else []:
-            if isinstance(entry.value, str) and (included := self._included(entry, file, above)) is not None:
+            if not isinstance(entry.value, str):
+                self._report(file, NodeError("must be a text", entry.line, entry.column, path="include"))
+            elif (included := self._included(entry, file, above)) is not None:
                 own, other = root.value.get("mbsim"), included.value.get("mbsim")
                 if own is not None and other is not None and other.value != own.value:  # which the merge would hide
                     message = f"is not the version of {root.file}, which includes this file"
