@@ -260,10 +260,11 @@ def _add(model: ModelFile, name: str, control: Control) -> str:
     if duration is None:
         return f"an analysis of type {model.analysis.type} has no duration; forward dynamics has one"
     times = tuple(_part_of(duration, k, control.intervals) for k in range(control.count))
+    wrong = ""
     try:
         starts = list(_starts(model, control, times))
-    except ValueError as error:
-        return str(error)
+    except ValueError as error:  # its values exist all the same, for those who name them
+        wrong, starts = str(error), [control.bounds[0] if control.bounds else Number(0.0)] * control.count
     made = control.parameters(name)
     for k, (key, start) in enumerate(zip(made, starts, strict=True)):
         model.parameters[key] = Parameter.model_construct(value=start, unit=control.unit, bounds=control.bounds)
@@ -276,7 +277,7 @@ def _add(model: ModelFile, name: str, control: Control) -> str:
         between=control.between,
     )  # fmt: skip
     model.note_made("laws", name, ("controls", name))
-    return ""
+    return wrong
 
 
 def _expand_controls(review: Review, wrong: dict[str, str]) -> None:

@@ -14,6 +14,7 @@ Broken = set[tuple[str | int, ...]]
 
 GROUND = "ground"
 FROM_TABLES = ("bodies", "joints")  # sections that tables add to
+OF_CONTROLS = ("laws", "parameters")  # sections that controls add to
 
 
 class Review:
@@ -51,12 +52,14 @@ class Review:
 
     def lost(self, section: str) -> bool:
         """Whether a whole section could not be read, so that its names are not known."""
-        return (section,) in self._broken or (section in FROM_TABLES and not self.intact("dh"))
+        sections = (section, "controls") if section in OF_CONTROLS else (section,)
+        return any((one,) in self._broken for one in sections) or (section in FROM_TABLES and not self.intact("dh"))
 
     def names(self, section: str) -> frozenset[str]:
         """Names of a section, with those of invalid items."""
         if section not in self._names:
-            invalid = {str(entry[1]) for entry in self._broken if entry[0] == section and entry[1:]}
+            sections = (section, "controls") if section in OF_CONTROLS else (section,)
+            invalid = {str(entry[1]) for entry in self._broken if entry[0] in sections and entry[1:]}
             self._names[section] = frozenset(getattr(self.model, section)) | invalid
         return self._names[section]
 

@@ -249,6 +249,14 @@ def test_a_wrong_control_does_not_make_its_force_one_that_exerts_nothing(tmp_pat
     assert "controls.u" in issue, issue
 
 
+@pytest.mark.parametrize("control", ["{intervals: 3, bounds: [-1, 1], initial: [1, 2]}", "{intervals: 0}", "3"])
+def test_what_names_a_wrong_control_is_not_wrong_itself(tmp_path, control):
+    control = f"{{u: {control}}}" if control != "3" else control
+    users = "states: {s: {initial: 0, rate: u(t)}}\noptimization: {a: {minimize: psi, variables: [u]}}\n"
+    (issue,) = issues_of(tmp_path, VALID + f"controls: {control}\n{users}")
+    assert ": controls" in issue, issue
+
+
 def test_a_range_of_one_value_of_a_control_goes_before_that_of_the_control(tmp_path):
     ranges = "{u_1: {from: -1, to: 1}, u: {from: -2, to: 2}}"
     text = VALID.replace("A.angle, law: wave}", "A.angle}") + "controls: {u: {force: motor, intervals: 2}}\n"
