@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.exchange.robot import GROUND, Joint, Robot, give_unphysical_inertias_away, require_finite
+from mbsim_cli.exchange.robot import (
+    GROUND,
+    NO_POINTS,
+    Joint,
+    Names,
+    Robot,
+    give_unphysical_inertias_away,
+    require_finite,
+)
 from mbsim_cli.exchange.xml import mesh_file, root_of, words
 from mbsim_cli.system import open_regular
 
@@ -79,20 +87,25 @@ def add_loops(robot: Robot, path: Path) -> None:
 
     Raises InputOutputError where the file cannot be read, or a joint is stated wrongly.
     """
-    import yaml
+    from mbsim_cli.spec.reading.nodes import NodeError, read_nodes
 
     try:
-        stated = yaml.safe_load(path.read_text(encoding="utf-8"))
+        root, doubles = read_nodes(path.read_bytes(), str(path))
+        if doubles:
+            raise doubles[0]
     except OSError as error:
         raise InputOutputError(f"cannot read {path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise InputOutputError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from None
+    except NodeError as error:
+        raise InputOutputError(f"{path}:{error.line}:{error.column}: {error.message}") from None
+    stated = None if root is None else root.data()
     if not isinstance(stated, Mapping) or not stated:
         raise InputOutputError(f"{path} must list joints by name: {WAY}")
     taken = {joint.name for joint in robot.joints}
     for name, entry in stated.items():
-        if not isinstance(entry, Mapping) or not str(name).isidentifier():
+        if not isinstance(entry, Mapping):
             raise InputOutputError(f"{path}: {name} must have the form {WAY}")
+        if (better := Names(NO_POINTS).add(name)) != name:
+            raise InputOutputError(f"{path}: no joint is called {name}; {better} would be right")
         if name in taken:
             raise InputOutputError(f"{path}: the robot has a joint {name} already; choose another name")
         robot.joints.append(_joint(robot, name, entry, f"{path}: {name}"))

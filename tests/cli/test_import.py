@@ -509,6 +509,9 @@ def test_loops_of_a_file(mbsim, tmp_path):
         ("[0.35, 0, 0]", "[0.35, 0]", "c: places of coupler must have three numbers"),
         ("c: {", "a: {", "the robot has a joint a already"),
         ("axes", "axles", "unknown key 'axles'"),
+        ("c: {", "in: {", "no joint is called in; in_2 would be right"),
+        ("c: {", "c: {}\nc: {", "loops.yaml:2:1: key 'c' stands twice, first in line 1"),
+        ("c: {", "c: [{", "loops.yaml:1:"),
     ]:
         (tmp_path / "loops.yaml").write_text(LOOPS.replace(old, new, 1))
         done = mbsim("import", "open.xml", "--loops", "loops.yaml", "--force")
