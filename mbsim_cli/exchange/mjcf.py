@@ -278,8 +278,11 @@ class _Reader:
             remarks.append("not taken over: forces of the medium (density, viscosity)")
         if model.ngeom:
             remarks.append(f"not taken over: {counted(model.ngeom, 'shape')} (masses count) and contacts")
-        if model.ntendon:
-            remarks.append(f"not taken over: {counted(model.ntendon, 'tendon')}")
+        for count, what in ((model.ntendon, "tendon"), (model.nplugin, "plugin")):
+            if count:
+                remarks.append(f"not taken over: {counted(count, what)}")
+        if model.nflex:
+            remarks.append(f"not taken over: elasticity of {counted(model.nflex, 'flexible part')} (masses count)")
 
     def _uneven(self) -> list[str]:
         """Names of joints and actuators whose springs or dampers are polynomials of higher order."""

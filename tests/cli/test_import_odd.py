@@ -63,6 +63,15 @@ def test_springs_and_dampers_that_are_not_linear_are_told(tmp_path, joint, remar
     assert f"not taken over: {remark}" in read(arm(tmp_path / "arm.xml", joint=" " + joint)).remarks
 
 
+def test_elasticity_of_flexes_is_told(tmp_path):
+    pytest.importorskip("mujoco")
+    grid = 'type="grid" count="3 1 1" spacing="0.2 0.2 0.2" radius="0.01" dim="1" mass="1"'
+    flex = f'<flexcomp name="f" {grid}><edge stiffness="100"/></flexcomp>'
+    path = tmp_path / "flex.xml"
+    path.write_text(f"<mujoco><worldbody>{flex}</worldbody></mujoco>")
+    assert "not taken over: elasticity of 1 flexible part (masses count)" in read(path).remarks
+
+
 @pytest.mark.parametrize("name", ["ground", "all", "in", "lambda", "True", "null", "origin", "center_of_mass"])
 def test_names_that_model_files_do_not_have_are_changed(mbsim, tmp_path, name):
     pytest.importorskip("mujoco")
