@@ -323,6 +323,14 @@ _family(
         "r.h5 is not an mbsim result, or is damaged",
     ),
     (
+        "MB506", "robot that is stated wrongly",
+        r"^[^:]+: (link|joint|frame) |parent and child|has macros|must list joints|spherical or revolute|type, places, axes"
+        r"|two bodies with|have the form|no joint is called|has a joint|axes and places|no body|three numbers|not finite",
+        "A file of a robot, or of the joints that close its loops, contradicts its format.",
+        "Correct the link or joint that the message names.",
+        "arm.urdf: joint elbow stands twice",
+    ),
+    (
         "MB505", "file lacks something",
         r"has no|holds? (no|positions|numbers)|columns?|lacks|has (cells|points)|differ in length|not symmetric|points?|matrix|mesh",
         "A table, mesh or matrix lacks columns, points or numbers that are asked of it.",
