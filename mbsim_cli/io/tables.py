@@ -54,16 +54,17 @@ class Columns(Mapping[str, np.ndarray]):
         return len(self._names)
 
 
-def read_table(path: Path, delimiter: str = ",") -> Mapping[str, np.ndarray]:
+def read_table(path: Path, delimiter: str = ",", empty: bool = False) -> Mapping[str, np.ndarray]:
     """Return the columns (K,) of a CSV or HDF5 file by name; raise InputOutputError where it cannot be read.
 
-    ``delimiter`` is that of CSV files; a blank stands for any number of blanks and tabs.
+    ``delimiter`` is that of CSV files; a blank stands for any number of blanks and tabs. With ``empty`` an empty cell
+    is NaN, otherwise wrong.
     """
     try:
         open_regular(path).close()
         if path.suffix.lower() in HDF5_SUFFIXES:
             return read_checked(path, _hdf5_columns)
-        return _read_csv(path, delimiter)
+        return _read_csv(path, delimiter, empty)
     except UnicodeDecodeError as error:
         raise InputOutputError(f"cannot read {path}: it is no text in UTF-8; save it as such") from error
     except (*DAMAGED, csv.Error) as error:
@@ -92,7 +93,7 @@ def read_numbers(path: Path, dataset: str) -> np.ndarray:
         raise InputOutputError(f"cannot read {path}: {reason_of(error)}") from error
 
 
-def _read_csv(path: Path, delimiter: str) -> Mapping[str, np.ndarray]:
+def _read_csv(path: Path, delimiter: str, empty: bool) -> Mapping[str, np.ndarray]:
     """Numbers below one line of names; lines that begin with # before it are skipped."""
     with path.open(newline="", encoding="utf-8-sig") as stream:
         comments = sum(1 for _ in takewhile(lambda line: line.startswith("#"), stream))
@@ -112,28 +113,33 @@ def _read_csv(path: Path, delimiter: str) -> Mapping[str, np.ndarray]:
         try:
             numbers = _numbers(stream, delimiter, len(names))
         except ValueError:
-            return _read_sound_columns(path, names, delimiter, comments + 1)
+            return _read_sound_columns(path, names, delimiter, comments + 1, empty)
     return dict(zip(names, numbers, strict=True))
 
 
-def _read_sound_columns(path: Path, names: list[str], delimiter: str, above: int) -> Columns:
-    """The columns of a file, some of which hold texts; ``above`` lines precede them."""
-    faults = _faults_of_columns(path, names, delimiter, above)
+def _read_sound_columns(path: Path, names: list[str], delimiter: str, above: int, empty: bool) -> Columns:
+    """The columns of a file, some of which hold texts or ``empty`` cells; ``above`` lines precede them."""
+    faults = _faults_of_columns(path, names, delimiter, above, empty)
     good = [place for place, name in enumerate(names) if name not in faults]
     with path.open(newline="", encoding="utf-8-sig") as stream:
         for _ in range(above):
             next(stream)
-        numbers = _numbers(stream, delimiter, len(good), good) if good else np.empty((0, 0))
+        numbers = _numbers(stream, delimiter, len(good), good, empty) if good else np.empty((0, 0))
     sentences = {name: f"cannot read {path}: {fault}" for name, fault in faults.items()}
     return Columns(names, dict(zip((names[place] for place in good), numbers, strict=True)), sentences)
 
 
-def _numbers(stream: TextIO, delimiter: str, count: int, columns: list[int] | None = None) -> np.ndarray:
+def _numbers(
+    stream: TextIO, delimiter: str, count: int, columns: list[int] | None = None, empty: bool = False
+) -> np.ndarray:
     """The columns (count, K) of a file, or those listed; ValueError for cells that are no numbers, or another count."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # numpy warns of files without rows, which callers report
         between, quote = (None, None) if delimiter == " " else (delimiter, '"')
-        rows = np.loadtxt(stream, ndmin=2, comments=None, delimiter=between, quotechar=quote, usecols=columns)
+        read = (lambda cell: float(cell.strip() or "nan")) if empty else None
+        rows = np.loadtxt(
+            stream, ndmin=2, comments=None, delimiter=between, quotechar=quote, usecols=columns, converters=read
+        )
     if rows.size and rows.shape[1] != count:
         raise ValueError
     return rows.T.reshape(count, -1)
@@ -144,7 +150,7 @@ def _cells(lines: Iterable[str], delimiter: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader(lines, delimiter=delimiter, skipinitialspace=True), [])]
 
 
-def _faults_of_columns(path: Path, names: list[str], delimiter: str, above: int) -> dict[str, str]:
+def _faults_of_columns(path: Path, names: list[str], delimiter: str, above: int, empty: bool) -> dict[str, str]:
     """By column, a message on its first cell that is no number; ValueError for lines with another number of cells."""
     faults: dict[str, str] = {}
     with path.open(newline="", encoding="utf-8-sig") as stream:
@@ -156,7 +162,7 @@ def _faults_of_columns(path: Path, names: list[str], delimiter: str, above: int)
                 hint = "; decimals stand behind a point" if delimiter == "," and len(cells) == 2 * len(names) else ""
                 raise ValueError(f"{len(names)} names stand over {len(cells)} columns in line {count}{hint}")
             for name, cell in zip(names, cells, strict=True):
-                if name not in faults and not _is_number(cell):
+                if name not in faults and not _is_number(cell) and (cell or not empty):
                     hint = "; decimals stand behind a point" if _is_number(cell.replace(",", ".")) else ""
                     what = f"holds {cell!r}, which is not a number" if cell else "is empty"
                     faults[name] = f"column {name!r} {what}, in line {count}{hint}"

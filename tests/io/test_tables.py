@@ -52,6 +52,14 @@ def test_faults_of_csv(tmp_path, text, expected):
         read_table(tmp_path / "a.csv")["a"]
 
 
+def test_empty_cells_of_measurements_are_missing(tmp_path):
+    (tmp_path / "a.csv").write_text('t,a,b,c\n0,1,,x\n1, ,"2",\n')
+    table = read_table(tmp_path / "a.csv", empty=True)
+    np.testing.assert_array_equal([table["t"], table["a"], table["b"]], [[0, 1], [1, np.nan], [np.nan, 2]])
+    with pytest.raises(InputOutputError, match="column 'c' holds 'x', which is not a number, in line 2"):
+        table["c"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
 def test_other_alphabets(tmp_path, encoding):
     (tmp_path / "a.csv").write_text("t,gr\u00f6\u00dfe\n0,1\n", encoding)

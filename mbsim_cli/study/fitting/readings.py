@@ -53,7 +53,7 @@ def measured_of(model_file: ModelFile, name: str) -> Measured:
     """
     given, number = model_file.measurements[name], model_file.expressions.value
     path = Path(model_file.source.file).parent / given.file
-    table = read_table(path, given.delimiter or ",")
+    table = read_table(path, given.delimiter or ",", empty=True)
     times = _column(model_file, path, table, ("measurements", name, "time"), given.time)
     times = times * float(number(given.time_scale).real)
     if not np.isfinite(times).all():
