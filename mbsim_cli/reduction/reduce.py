@@ -10,7 +10,7 @@ from mbsim_cli.errors import beyond_numbers
 from mbsim_cli.reduction.data import Array, Node, Refused, StandardInput, Taylor, tangent, tilde
 from mbsim_cli.reduction.integrals import columns, terms_of
 from mbsim_cli.reduction.modes import Changed, Solved, Stiffening, signs, stiffened
-from mbsim_cli.reduction.restriction import Frame, MeshNode, Restriction, restriction
+from mbsim_cli.reduction.restriction import Frame, MeshNode, Pivots, Restriction, restriction
 from mbsim_cli.reduction.sid_reader import EXACT, difference
 from mbsim_cli.reduction.structure import RANK, SETTLED, Structure, system_of
 from mbsim_cli.system import cached_property
@@ -89,11 +89,13 @@ class Body:
     static: tuple[int, ...] = ()  # nodes whose forces and moments have shapes of their own
     stiffening: Stiffening = NO_STIFFENING
     damping: Damping = NO_DAMPING
+    pivots: Pivots | None = None  # of the body before a change; None: this is no change of one
 
     @cached_property
     def held(self) -> Restriction:
         """The free displacements."""
-        return restriction(self.structure, self.frame, [(nodes, self.nodes[i]) for nodes, i in self.rigid])
+        rigid = [(nodes, self.nodes[i]) for nodes, i in self.rigid]
+        return restriction(self.structure, self.frame, rigid, self.pivots)
 
     def static_loads(self) -> Array:
         """Unit forces and moments at the nodes that have static shapes (ndof, s), also those that the frame takes."""
@@ -149,6 +151,7 @@ def _require_finite(structure: Structure) -> None:
 
 def derivative(before: Reduced, body: Body, step: float) -> StandardInput:
     """Derivatives of all terms, where the body's numbers have moved by ``step`` along the imaginary axis."""
+    body = replace(body, pivots=before.body.held.pivots)
     solver = Changed(before.solver, system_of(body.structure, body.held, body.frame.free))
     return tangent(_along(before, body, solver), step)
 

@@ -92,8 +92,8 @@ class Frame(NamedTuple):
 class Restriction:
     """Displacements u = Z v of a body that is held; v (r) are free."""
 
-    def __init__(self, size: int, kept: Array | None = None, Z: Sparse | None = None):
-        self._size, self._kept, self._Z = size, kept, Z
+    def __init__(self, size: int, kept: Array | None = None, Z: Sparse | None = None, pivots: "Pivots | None" = None):
+        self._size, self._kept, self._Z, self.pivots = size, kept, Z, pivots
 
     def matrix(self, A: Sparse) -> Sparse:
         """Z^T A Z (r, r)."""
@@ -136,9 +136,12 @@ class Restriction:
         return full
 
 
-def restriction(structure: Structure, frame: Frame, rigid: Sequence[tuple[Array, MeshNode]]) -> Restriction:
+def restriction(
+    structure: Structure, frame: Frame, rigid: Sequence[tuple[Array, MeshNode]], pivots: "Pivots | None" = None
+) -> Restriction:
     """How a frame and rigid sets (nodes, with the frame that each carries) restrict a structure.
 
+    ``pivots`` are those of the same body before a change: round-off of numbers that are equal would choose others.
     Raises Refused where the frame leaves rigid motions.
     """
     size = structure.size
@@ -152,7 +155,10 @@ def restriction(structure: Structure, frame: Frame, rigid: Sequence[tuple[Array,
         return Restriction(size, Z=Z)
     C = _fixing(structure, frame.fixed) if frame.fixed is not None else _chord(structure, *frame.chord)  # type: ignore[misc]
     _require_held(structure, C)
-    return Restriction(size, Z=_null_space(C) if Z is None else Z @ _null_space(C @ Z))
+    C = (C if Z is None else C @ Z).tocsc()
+    pivots = pivots or _pivots(C)
+    N = _null_space(C, pivots)
+    return Restriction(size, Z=N if Z is None else Z @ N, pivots=pivots)
 
 
 def _fixing(structure: Structure, nodes: Array) -> Sparse:
@@ -240,21 +246,32 @@ def _motions_about(structure: Structure, nodes: Array, origin: Array) -> Array:
     return motions.reshape(len(nodes) * structure.per_node, -1)
 
 
-def _null_space(C: Sparse) -> Sparse:
-    """Z with C Z = 0: dependent unknowns by the others; pivots of the real part choose the dependent ones."""
-    from scipy import sparse
+class Pivots(NamedTuple):
+    """A choice of dependent unknowns, as many as there are independent constraints (the rows)."""
+
+    dependent: Array
+    rows: Array
+
+
+def _pivots(C: Sparse) -> Pivots:
     from scipy.linalg import qr
 
-    C = C.tocsc()
     touched = np.flatnonzero(np.diff(C.indptr))
-    dense = C[:, touched].toarray()
-    R, order = qr(dense.real, mode="r", pivoting=True)
+    dense = C[:, touched].toarray().real
+    R, order = qr(dense, mode="r", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    rank = int((diagonal > RANK * diagonal.max()).sum())
-    dependent, others = touched[order[:rank]], touched[order[rank:]]
+    order = order[: int((diagonal > RANK * diagonal.max()).sum())]
     # of constraints that repeat each other, those count that stay independent
-    rows = qr(dense[:, order[:rank]].real.T, mode="r", pivoting=True)[1][:rank]
-    by_others = -np.linalg.solve(dense[rows][:, order[:rank]], dense[rows][:, order[rank:]])
+    return Pivots(touched[order], qr(dense[:, order].T, mode="r", pivoting=True)[1][: len(order)])
+
+
+def _null_space(C: Sparse, pivots: Pivots) -> Sparse:
+    """Z with C Z = 0 (C by columns): dependent unknowns by the others."""
+    from scipy import sparse
+
+    dependent, rows = pivots
+    others = np.setdiff1d(np.flatnonzero(np.diff(C.indptr)), dependent)
+    by_others = -np.linalg.solve(C[:, dependent].toarray()[rows], C[:, others].toarray()[rows])
     size = C.shape[1]
     free = all_but(size, dependent)
     place = np.zeros(size, int)

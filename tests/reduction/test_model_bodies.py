@@ -112,6 +112,29 @@ def test_the_frame(tmp_path):
     assert held[0] < chord[0] < loose[0]
 
 
+@pytest.mark.parametrize("name", ["L", "b"])
+def test_the_chord_of_a_brick_whose_ends_are_symmetric(tmp_path, name):
+    """Entries of its constraints are equal: round-off must not choose other dependent displacements for derivatives."""
+    values = {"L": 0.7, "b": 0.03}
+
+    def reduced_at(change=0.0):
+        moved = values | {name: values[name] + change}
+        brick = (
+            ("{L: 0.4}", f"{{L: {moved['L']!r}, b: {moved['b']!r}}}"),
+            ("rectangle, size: [L, 0.08], origin: [0, -0.04], thickness: 0.01, elements: [8, 2]",
+             "brick, size: [L, 0.1, b], elements: [2, 1, 1]"),
+            ("line: {y: 0}", "line: {x: [0, L]}"), ("fixed: hub", "chord: [hub, pin]"),
+            ("nodes: {", "nodes: {hub: {set: hub}, "),
+        )  # fmt: skip
+        body = reduce_body(loaded(tmp_path, *brick), "crank")
+        return np.linalg.slogdet(np.linalg.solve(body.Me.M0, body.Ke.M0))[1], body
+
+    body, h = reduced_at()[1], 1e-5 * values[name]
+    along = body.design[name]
+    found = np.trace(np.linalg.solve(body.Ke.M0, along.Ke.M0)) - np.trace(np.linalg.solve(body.Me.M0, along.Me.M0))
+    assert found == pytest.approx((reduced_at(h)[0] - reduced_at(-h)[0]) / (2 * h), rel=1e-6)
+
+
 def test_sets_by_ranges_and_places(tmp_path):
     """The pin by its coordinate, by a range, by half of the range, and the node nearest to it."""
 
