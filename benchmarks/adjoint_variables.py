@@ -46,7 +46,7 @@ def discrete(step):
     found = accumulated(problem, objectives, adjoint=adjoint)
     initial, seen = adjoint.tape.initial, SensorAdjoints(list(found.values()), 8, adjoint.tape.time)
     work, pulling = work_of(problem.model, initial.theta, 8)
-    control = allocate.control(problem.options, redundant=False)
+    control = allocate.control(problem, redundant=False)
     given = allocate.motion_adjoints(problem.model, 0, 8, np.float64)
     times, variables = [], []
     for first, record in adjoint.tape.backwards():

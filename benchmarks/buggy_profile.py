@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mbsim_cli import assembly, spec
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_change, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     vary_constraint_forces,
@@ -15,7 +16,7 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     vary_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraints, move_lines
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
+from mbsim_cli.kernels.algorithms.equations.forces import constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, mass_matrix, residual
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, clear_forces, vary_bodies, vary_resting
@@ -64,7 +65,8 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 1:
             constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
         elif part == 2:
-            clear_wrenches(comp.W, eq.Q)
+            clear(comp.W)
+            clear(eq.Q)
             element_forces(model, theta, t, motion, kin, comp.W, eq.Q)
             constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
             residual(model.tree, kin, comp, eq.Q, eq.G)

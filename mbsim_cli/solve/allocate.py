@@ -52,14 +52,17 @@ from mbsim_cli.kernels.drivers.instants import Linearisation, close_loops, linea
 from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
+from mbsim_cli.kernels.elements import elements
+from mbsim_cli.kernels.elements.element import Element
 from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDEST, WHOLE, Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
-from mbsim_cli.model.codes import TURNING, Measure, Sensor
+from mbsim_cli.model.codes import TURNING, Force, Measure, Sensor
 from mbsim_cli.model.coordinates import among, are_elastic, kinds
 from mbsim_cli.model.layout import (
     NATURAL,
+    NONE,
     STARTS_NEAR,
     FlexibleNatural,
     FlexibleTree,
@@ -67,7 +70,7 @@ from mbsim_cli.model.layout import (
     Natural,
     Tree,
 )
-from mbsim_cli.model.problem import Options, Problem
+from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.breakpoints import onsets_of
 
 NO_ROWS = np.zeros(0, np.int64)
@@ -76,6 +79,7 @@ OF_POINTS = 10.0  # factor on the penalty ratio for natural coordinates in that 
 SHORTEST = 2.0**-18  # shortest piece of a step that is divided at an onset of force, as a share of the step
 MANY_COORDINATES = 16.0  # growth of round-off where a body's pose follows from many coordinates
 Make = Callable[[tuple[int, ...], type], np.ndarray]  # allocates an array of a shape and type
+BENDING = [kind for each in elements(Element) if each.quantities for kind in each.kinds]  # as contacts, by themselves
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
 
 
@@ -117,8 +121,10 @@ def sizes(model: Model) -> tuple[int, int, int]:
     return tree.parent.size, kinds(tree).size, model.constraints.measure.size + rigid
 
 
-def control(options: Options, *, redundant: bool) -> Control:
+def control(problem: Problem, *, redundant: bool) -> Control:
     """Numbers of the integrator from the user's options."""
+    options, forces = problem.options, problem.model.forces
+    of_motion = (forces.kind == Force.ALONG_MEASURE) & (forces.law[:, 1:3] != NONE).any(axis=1)
     ratio = options.penalty * PENALTY_RATIO
     alone = ratio >= STIFF
     if options.natural and alone:
@@ -137,6 +143,7 @@ def control(options: Options, *, redundant: bool) -> Control:
         BY_PENALTY if alone else BY_UPDATES,
         SHORTEST * options.step,
         MANY_COORDINATES if options.natural else 1.0,
+        bool((np.isin(forces.kind, BENDING) | of_motion).any()),
     )
 
 
@@ -404,7 +411,7 @@ class Instant(Evaluable):
     def __init__(
         self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Evaluable | None = None
     ) -> None:
-        self.at_center = control(problem.options, redundant=False).at_center
+        self.at_center = control(problem, redundant=False).at_center
         super().__init__(problem.model, theta, dtheta, beside)
         first = self.model.tree.initial[0] + self.n
         self.d_rates = dtheta[first : first + self.n].copy()  # (n, p) derivatives of the declared velocities

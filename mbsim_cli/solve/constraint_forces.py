@@ -35,7 +35,7 @@ class Balance:
     def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, *, redundant: bool) -> None:
         self._model, self._theta, dtype = problem.model, theta, theta.dtype.type
         model = self._model
-        self._control = allocate.control(problem.options, redundant=redundant)
+        self._control = allocate.control(problem, redundant=redundant)
         self._directions = allocate.directions(model, dtheta, dtype)
         self._state, self._work = allocate.state(model, dtype), allocate.work(model, theta, least=problem.least)
         self._extra = allocate.sensitivity_work(model, dtheta.shape[1], self._work.tangent)
@@ -90,7 +90,7 @@ class DrivingPower:
         self._model, self._theta, dtype = problem.model, theta, theta.dtype.type
         nothing = np.zeros((theta.size, 0))
         self._balance = Balance(problem, theta, nothing, redundant=redundant)
-        self._at_center = allocate.control(problem.options, redundant=redundant).at_center
+        self._at_center = allocate.control(problem, redundant=redundant).at_center
         self._directions = allocate.directions(self._model, nothing, dtype)
         self._kin, self._twists = allocate.grounded(self._model, theta), allocate.twists_of(self._model, 0, dtype)
 
@@ -148,7 +148,7 @@ class ReactionReader:
         self.balance = balance
         self.model, self.reactions, self.reacting = reacting.model, reacting.reactions, reacting
         self.theta = theta
-        self.at_center = allocate.control(problem.options, redundant=False).at_center
+        self.at_center = allocate.control(problem, redundant=False).at_center
         dtype = theta.dtype.type
         (_, n, _), p = allocate.sizes(self.model), dtheta.shape[1]
         self.directions = allocate.directions(self.model, dtheta, dtype)

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.algebra.vectors import load3, rotate
+from mbsim_cli.kernels.algebra.vectors import load3, point_of, rotate
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import is_tyre, quantities_of
-from mbsim_cli.kernels.algorithms.motion.kinematics import pose_of
+from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.kernels.elements.measures import point_of
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.predictor import RINGS
 from mbsim_cli.kernels.integrators.singular_passage import Watch

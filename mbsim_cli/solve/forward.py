@@ -58,7 +58,7 @@ class Simulation:
         self.tape = tape
         self.dtype = self.theta.dtype.type
         redundant = start.redundant.size > 0
-        control = allocate.control(problem.options, redundant=redundant)
+        control = allocate.control(problem, redundant=redundant)
         self.control: Control = with_complex_step(control, problem, self.theta)
         self.state, self.rest = start.state, start.equilibrium
         independent = all_but(self.state.lam.size, start.redundant)

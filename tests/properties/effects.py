@@ -223,7 +223,7 @@ def controls(problem: Problem) -> Any:
         return options.analysis, options.sensitivity, steps, options.step
     common = options.formulation, options.start, options.output_interval, steps, options.sensitivity
     if not options.open_tree:
-        return (*common, allocate.control(options, redundant=False))
+        return (*common, allocate.control(problem, redundant=False))
     method, varies = tableau(options.integrator), options.sensitivity == "ddm"
     implicit = newton_control(options, stepped=False) if options.integrator == "esdirk" else None
     return (*common, options.step, method, error_control(options, varies=varies), implicit)

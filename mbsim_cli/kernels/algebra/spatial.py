@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     unrotate,
 )
 from mbsim_cli.kernels.compiler.jit import inlined
-from mbsim_cli.kernels.compiler.simd import add_to, at, put
+from mbsim_cli.kernels.compiler.simd import add_to, at, only, put
 
 
 @inlined
@@ -152,9 +152,25 @@ def axpy6(s, x, y):
 
 
 @inlined
+def only6(x, bits):
+    """Spatial vector x in the directions whose bit is set."""
+    (a, b, c), (d, e, f) = x
+    return (
+        (only(a, bits), only(b, bits), only(c, bits)),
+        (only(d, bits), only(e, bits), only(f, bits)),
+    )
+
+
+@inlined
 def dot6(motion, force):
     """Power of a force on a motion."""
     return dot3(motion[0], force[0]) + dot3(motion[1], force[1])
+
+
+@inlined
+def moved(V, x):
+    """Velocity at x of the motion V about the origin."""
+    return add3(V[1], cross3(V[0], x))
 
 
 @inlined
@@ -191,6 +207,16 @@ def shift_motion2(x, d):
 def shift_force2(x, d):
     """``shift_force`` of directions by the same d, often zero."""
     return x if is_zero3(d) else shift_force(x, d)
+
+
+@inlined
+def inertia_at(array, i):
+    """Inertia (m, h, I) in row i."""
+    return (
+        array[i, 0],
+        (array[i, 1], array[i, 2], array[i, 3]),
+        (array[i, 4], array[i, 5], array[i, 6], array[i, 7], array[i, 8], array[i, 9]),
+    )
 
 
 @inlined

@@ -162,6 +162,12 @@ def rotate(R, a):
 
 
 @inlined
+def point_of(R, r, local):
+    """Global position of a point of a body."""
+    return add3(r, rotate(R, local))
+
+
+@inlined
 def unrotate(R, a):
     """R^T a."""
     return (

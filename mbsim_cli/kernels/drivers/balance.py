@@ -12,7 +12,7 @@ from mbsim_cli.kernels.algebra.linear_solve import factor_range, keep_in_range
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
-from mbsim_cli.kernels.algorithms.equations.signals import find_loads, loads_settled, take_loads, with_loads
+from mbsim_cli.kernels.algorithms.equations.signals import loads_settled, take_loads, with_loads
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, motion_alone
 from mbsim_cli.kernels.algorithms.reactions.systems import (
     find_forces,
@@ -64,13 +64,13 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
         stand_at(record, row, found.zdd[row], found.lam[row], kin, state)
         for _ in range(LOADED):
             evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
-            find_loads(model, theta, state.z, kin)
             if not factor_penalised(control.projection_ratio, factor):
                 return Status.SINGULAR.value, row
             rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
             copy_to(eq.G, work.column.b)
             copy_to(eq.phi2, work.column.e)
-            if not take_solution(model, False, kin, factor, work.column, as_column(state.zdd), as_column(state.lam)):
+            x, mu = as_column(state.zdd), as_column(state.lam)
+            if not take_solution(model, theta, state.z, False, kin, factor, work.column, x, mu):
                 return Status.SINGULAR.value, row
             if loads_settled(model, state.lam, kin):
                 break
@@ -108,15 +108,15 @@ def evaluate_with_mass(model, theta, t, at_center, state, kin, comp, eq, factor)
 
 
 @kernel
-def take_solution(model, transposed, kin, factor, columns, x_out, mu_out):
+def take_solution(model, theta, z, transposed, kin, factor, columns, x_out, mu_out):
     """Subtract x and mu of all right-hand sides from ``x_out`` and ``mu_out``; b and e become their residuals.
 
     Where constraints carry nearly all of b, x is small, and its tolerance says little of mu: solutions are refined.
-    Returns whether a solution is found; needs ``find_loads``.
+    Returns whether a solution is found.
     """
     for _ in range(ROUNDS):
         solve_constrained(factor, CLOSE, columns)
-        if not with_loads(model, transposed, factor, kin, columns):
+        if not with_loads(model, theta, z, transposed, factor, kin, columns):
             return False
         add_scaled(-1.0, columns.x, x_out)
         add_scaled(-1.0, columns.mu, mu_out)
@@ -174,8 +174,7 @@ def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     vary_rates(model, theta, directions, t, state, sens, eq, kin, extra.twists, resting.velocity.dphi, columns.e)
     clear(sens.lam)
-    find_loads(model, theta, state.z, kin)
-    take_solution(model, False, kin, factor, columns, sens.zdd, sens.lam)
+    take_solution(model, theta, state.z, False, kin, factor, columns, sens.zdd, sens.lam)
 
 
 # Reactions and their sensitivities at stored time points of any analysis. Without reactions nothing of this runs.

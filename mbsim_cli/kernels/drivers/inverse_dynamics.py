@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import clear, is_finite
-from mbsim_cli.kernels.algorithms.equations.forces import add_force_on_bodies, clear_wrenches, vary_force_on_bodies
+from mbsim_cli.kernels.algorithms.equations.forces import add_force_on_bodies, vary_force_on_bodies
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
@@ -177,7 +177,8 @@ def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp
         given = Motion(z, motion.velocity[row], motion.acceleration[row])
         position_kinematics(tree, theta, z, at_center, kin)
         motion_kinematics(tree, theta, given, kin)
-        clear_wrenches(comp.W, Q)
+        clear(comp.W)
+        clear(Q)
         for f in range(model.forces.kind.size):
             add_force_on_bodies(model, theta, t, f, kin, comp.W)
         residual(tree, kin, comp, Q, torque_out[row])

@@ -1,10 +1,10 @@
 """Sensors, energies and their sensitivities at stored time points, whatever computed the motion."""
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
-from mbsim_cli.kernels.algebra.spatial import store2, store_at
-from mbsim_cli.kernels.algebra.vectors import add3, cross3, load3, load3_of, rotate, row3
+from mbsim_cli.kernels.algebra.spatial import moved, store2, store_at
+from mbsim_cli.kernels.algebra.vectors import add3, cross3, load3, load3_of, point_of, rotate, row3
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded, follow_angles, measure_and_rate
-from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, at_origin2, column_at_origin, pose_of
+from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, at_origin2, column_at_origin, pose_of
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
 from mbsim_cli.kernels.algorithms.systems.contract import (
@@ -19,7 +19,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.compiler.simd import at, block, width
 from mbsim_cli.kernels.drivers.record import recorded_motion
-from mbsim_cli.kernels.elements.measures import moved, point_of, vary_point
+from mbsim_cli.kernels.elements.measures import vary_point
 from mbsim_cli.model.layout import GRAVITY, GROUND
 
 

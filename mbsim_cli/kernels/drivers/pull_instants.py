@@ -8,7 +8,6 @@ from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, is_noth
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
-from mbsim_cli.kernels.algorithms.equations.signals import find_loads
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies, clear_motion
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Virtual
 from mbsim_cli.kernels.algorithms.reactions.systems import pull_read
@@ -125,8 +124,7 @@ def pull_balance(model, theta, control, record, work, pulling, hat):
         copy_to(hat.lam[row], columns.e)
         clear(pulling.virtual.mu)
         clear(pulling.nu2)
-        find_loads(model, theta, state.z, kin)
-        take_solution(model, True, kin, factor, columns, pulling.virtual.mu, pulling.nu2)
+        take_solution(model, theta, state.z, True, kin, factor, columns, pulling.virtual.mu, pulling.nu2)
         copy_to(hat.z[row], adj.z)
         copy_to(hat.zd[row], adj.zd)
         clear(adj.zdd)

@@ -13,14 +13,14 @@ from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algebra.linear_solve import factor_range, keep_in_range
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE, factor_penalised
 from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
-from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate
+from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate, tangent
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, as_column, flat
 from mbsim_cli.kernels.drivers.integrate_cases import case_of
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, make_step, write_row
 from mbsim_cli.kernels.drivers.stepping import stays_finite
-from mbsim_cli.kernels.integrators.ali3p import CHECKED, project, trapezoidal_tangent
+from mbsim_cli.kernels.integrators.ali3p import CHECKED, project
 from mbsim_cli.kernels.integrators.ali3p_cases import (
     ALONE,
     ENDED,
@@ -149,7 +149,7 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, dec
             break
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         _form_tangents(model, t, control, cases, numbers, decisions, leader)
-        correct_cases(model, control, iteration, step % CHECKED == 0, state, work, decisions)
+        correct_cases(control, iteration, step % CHECKED == 0, state, work, decisions)
     ended = cases_at(decisions, ENDED)
     if ended == 0:
         return
@@ -182,14 +182,14 @@ def _form_tangents(model, t, control, cases, numbers, decisions, leader):
 @kernel
 def _form(model, t, control, lane, case, numbers):
     """Form the tangent at the iterate of a case, into its lane; return whether it is factorised along its structure."""
-    kin, comp, eq, probe, formed = case.work.kin, case.work.comp, case.work.eq, case.probe, case.formed
+    kin, comp, eq, probe, formed, h = case.work.kin, case.work.comp, case.work.eq, case.probe, case.formed, control.h
     read_lane(lane, numbers.z, probe.z)
     read_lane(lane, numbers.zd, probe.zd)
     read_lane(lane, numbers.zdd, probe.zdd)
     read_lane(lane, numbers.lam, probe.lam)
     read_lane(lane, numbers.expected, kin.expected)
     evaluate(model, case.theta, t, control.at_center, probe, kin, comp, eq)
-    trapezoidal_tangent(model, case.theta, t, control.h, probe, eq, kin, comp, formed)
+    tangent(model, case.theta, t, 0.5 * h, 0.25 * h * h, probe, eq, kin, comp, formed.T)
     return factor_penalised(control.ratio, formed) and formed.pivot[0] == SPARSE
 
 

@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 ROOM = 120  # numbers that an element may put aside: result and slopes
+BY_G, BY_G1 = ROOM - 2, ROOM - 1  # places among them of the slopes of a force along a measure, by g and g'
 QUANTITIES = 14  # that sensors may read of an element, at most
 ENERGY, POWER = 6, 7  # places among them of the energy that an element stores, and of the power that goes into it
 
@@ -91,7 +92,7 @@ class AlongMeasure(Derivatives):
         rules: tuple[ByHand, ...] = (),
     ):
         arguments = python_of(value).__code__.co_varnames
-        super().__init__(value, {x: 1 for x in ("g", "g1") if x in arguments}, ("theta", "o"), rules, ROOM)
+        super().__init__(value, {x: 1 for x in ("g", "g1") if x in arguments}, ("theta", "o"), rules, BY_G)
         self.kinds, self.size, self.energy = kinds, size, energy
 
 

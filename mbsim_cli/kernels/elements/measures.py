@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import atan2
+from mbsim_cli.kernels.algebra.spatial import moved
 from mbsim_cli.kernels.algebra.vectors import (
     add3,
     add3_to,
@@ -21,6 +22,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     length3,
     load3,
     load3_of,
+    point_of,
     rotate,
     scale3,
     sub3,
@@ -52,27 +54,9 @@ class Track(NamedTuple):
 
 
 @inlined
-def is_geometric(kind):
-    """Whether the measure is one between bodies, rather than of coordinates."""
-    return kind == Measure.PROJECTION or kind == Measure.DOT or kind == Measure.DISTANCE or kind == Measure.ANGLE
-
-
-@inlined
 def is_force_line(kind):
     """Whether the gradient is a force line; else it is a couple."""
     return kind == Measure.PROJECTION or kind == Measure.DISTANCE
-
-
-@inlined
-def point_of(R, r, local):
-    """Global position of a point of a body."""
-    return add3(r, rotate(R, local))
-
-
-@inlined
-def moved(V, x):
-    """Velocity at x of the motion V about the origin."""
-    return add3(V[1], cross3(V[0], x))
 
 
 @inlined
@@ -117,26 +101,18 @@ def measure_value(kind, theta, o, poses):
 
 
 @inlined
-def vary_pose(kind, theta, o, poses, N):
-    """g, its line L, and the variations of both as body a sees b turn by the twist N; the measure's numbers stay.
-
-    With the velocity of b against a for the twist these are rates.
-    """
-    g, x, u = measure_value(kind, theta, o, poses)
-    L = line(is_force_line(kind), x, u)
-    return g, dot3(N[0], L[0]) + dot3(N[1], L[1]), L, vary_line(kind, theta, o, poses[0][0], g, x, u, N)
-
-
-@inlined
 def vary_line(kind, theta, o, Ra, g, x, u, N):
-    """Variation of the line of factors x, u as body a sees b turn by the twist N."""
+    """Variation of the line of factors x, u as body a sees b turn by the twist N; the measure's numbers stay.
+
+    With the velocity of b against a for the twist it is the rate.
+    """
     none = scale3(0.0, N[1])
-    if is_force_line(kind):
+    if kind == Measure.PROJECTION:
+        return (cross3(moved(N, x), u), none)
+    if kind == Measure.DISTANCE:
         dx = moved(N, x)
-        if kind == Measure.DISTANCE:
-            du = scale3(1.0 / g, axpy3(-dot3(u, dx), u, dx))
-            return (add3(cross3(dx, u), cross3(x, du)), du)
-        return (cross3(dx, u), none)
+        du = scale3(1.0 / g, axpy3(-dot3(u, dx), u, dx))
+        return (add3(cross3(dx, u), cross3(x, du)), du)
     dw = cross3(N[0], x)
     by_w = cross3(dw, u)
     if kind == Measure.ANGLE:
@@ -263,25 +239,21 @@ def _angle_variation(u, m, du, dm, w):
 
 
 @inlined
-def line(force_line, x, u):
-    """Gradient line L of factors x, u."""
-    return (cross3(x, u), u if force_line else scale3(0.0, u))
+def line(kind, x, u):
+    """Gradient line L of factors x, u: a force line, or the couple of two directions."""
+    return (cross3(x, u), scale3(0.0, u) if kind == Measure.DOT or kind == Measure.ANGLE else u)
 
 
 @inlined
-def wrap_angle(kind, value):
-    """Residual of an angle, brought into (-pi, pi]; other measures pass unchanged."""
-    if kind == Measure.ANGLE:
-        return value - 2.0 * np.pi * np.round(value.real / (2.0 * np.pi))
-    return value
+def wrap_angle(value):
+    """Residual of an angle, brought into (-pi, pi]."""
+    return value - 2.0 * np.pi * np.round(value.real / (2.0 * np.pi))
 
 
 @inlined
-def unwrapped(kind, value, expected):
-    """An angle by as many turns more or less as bring it nearest to the one expected; others pass unchanged."""
-    if kind == Measure.ANGLE:
-        return value - 2.0 * np.pi * np.round((value.real - expected) / (2.0 * np.pi))
-    return value
+def unwrapped(value, expected):
+    """An angle by as many turns more or less as bring it nearest to the one expected."""
+    return value - 2.0 * np.pi * np.round((value.real - expected) / (2.0 * np.pi))
 
 
 @inlined
@@ -341,12 +313,12 @@ def _angle_factor_rates(theta, o, Ra, w, y, of_w, a):
 
 
 @inlined
-def line_rates(force_line, x, u, of_x, of_u):
+def line_rates(kind, x, u, of_x, of_u):
     """First and second time derivative of the line of factors x, u, from those of the factors."""
     (x1, x2), (u1, u2) = of_x, of_u
     turn1 = add3(cross3(x1, u), cross3(x, u1))
     turn2 = add3(add3(cross3(x2, u), scale3(2.0, cross3(x1, u1))), cross3(x, u2))
-    if force_line:
+    if is_force_line(kind):
         return (turn1, u1), (turn2, u2)
     return (turn1, scale3(0.0, u1)), (turn2, scale3(0.0, u2))
 

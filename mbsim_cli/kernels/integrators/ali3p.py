@@ -15,13 +15,11 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     solve_constrained,
     solve_one_change,
 )
-from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities
-from mbsim_cli.kernels.algorithms.equations.signals import find_loads, with_loads
+from mbsim_cli.kernels.algorithms.equations.signals import with_loads
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move_bodies, rates, speeds, tangent
-from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
+from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.simd import as_column
-from mbsim_cli.model.codes import Force, Status
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.codes import Status
 
 
 class State(NamedTuple):
@@ -64,6 +62,7 @@ class Control(NamedTuple):
     correction_tolerance: float  # of the solution for a correction of Newton's, relative
     shortest: float  # length that steps are divided to where a force begins within them
     amplified: float  # how much larger than its floor round-off of corrections is
+    bends: bool  # whether tyres or contacts are among the forces, or laws of measures or rates: stops, dry friction
 
 
 WHOLE = -1.0
@@ -73,12 +72,6 @@ WHOLE = -1.0
 def end_of_step(control, step):
     """Time at which step number ``step`` ends, or its piece."""
     return step * control.h.real if control.until == WHOLE else control.until
-
-
-@merged
-def trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor):
-    """Leave in factor.T the tangent of the equations by x."""
-    tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
 
 
 # Decisions of Newton's iteration -------------------------------------------------------------------------------------
@@ -126,9 +119,10 @@ def newton(model, theta, t, control, scale, latest, checks, state, work):
     accelerations before the last correction. The constants above say when each decision is taken.
     """
     h, eq, columns, before = control.h, work.eq, work.column, work.iterate
-    fresh, previous, share, bends = 0 < latest <= FEW, np.inf, 1.0, have_bends(model.forces)
+    fresh, previous, share, bends = 0 < latest <= FEW, np.inf, 1.0, control.bends
     tolerance, ratio = control.correction_tolerance, control.ratio
-    least = IMAGINARY if np.iscomplexobj(state.z) else least_corrections(latest, checks)  # before the last one
+    # corrections before one may be the last
+    least = IMAGINARY if np.iscomplexobj(state.z) else int(checks or latest == 0 or latest > ONCE)
     careful = False  # since a correction grew: then tangents are of the iterates they act on, and shares are halved
     stalled_at = np.inf  # size at which corrections by an old tangent have just stalled
     left = control.max_iterations  # corrections that may still be taken; going back is none
@@ -184,28 +178,20 @@ def newton(model, theta, t, control, scale, latest, checks, state, work):
     return Status.NO_CONVERGENCE, control.max_iterations, scale
 
 
-@inlined
-def least_corrections(latest, checks):
-    """Corrections before one may be the last, 0 or 1."""
-    return int(checks or latest == 0 or latest > ONCE)
-
-
 @kernel
 def find_correction(model, theta, t, control, tolerance, ratio, forms, state, work):
     """Evaluate the equations and solve for their correction, by a new tangent if it ``forms`` one; False if singular.
 
     ``work.column`` receives the errors x (n, 1) of z'' and mu (m, 1) of the multipliers.
     """
-    kin, comp, eq, factor, columns = work.kin, work.comp, work.eq, work.tangent, work.column
+    h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.column
     evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
     if forms:
-        trapezoidal_tangent(model, theta, t, control.h, state, eq, kin, comp, factor)
+        tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
         if not factor_penalised(ratio, factor):
             return False
-    put_residual(control.h, eq, columns)
-    solve_constrained(factor, tolerance, columns)
-    find_loads(model, theta, state.z, kin)
-    return with_loads(model, False, factor, kin, columns)
+    solve_residual(h, tolerance, eq, factor, columns)
+    return with_loads(model, theta, state.z, False, factor, kin, columns)
 
 
 @kernel
@@ -219,22 +205,13 @@ def is_enough(control, scale, size, previous, floor):
 
 
 @kernel
-def put_residual(h, eq, columns):
-    """Make the residual the right-hand side (n, 1), (m, 1): its solution is the error of z''."""
+def solve_residual(h, tolerance, eq, factor, columns):
+    """Solve for the residual as the right-hand side (n, 1), (m, 1): the solution is the error of z''."""
     for c in range(eq.G.size):
         columns.b[c, 0] = eq.G[c]
     for r in range(eq.phi.size):
         columns.e[r, 0] = 4.0 * eq.phi[r] / (h * h)
-
-
-@kernel
-def have_bends(forces):
-    """Whether tyres or contacts are among the forces, or a law of a measure or its rate: a stop, dry friction."""
-    found = False
-    for f in range(forces.kind.size):
-        of_measure = forces.kind[f] == Force.ALONG_MEASURE and (forces.law[f, 1] != NONE or forces.law[f, 2] != NONE)
-        found = found or of_measure or has_quantities(forces.kind[f])
-    return found
+    solve_constrained(factor, tolerance, columns)
 
 
 @kernel

@@ -10,20 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, solve_constrained
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import select
 from mbsim_cli.kernels.integrators.ali3p import (
     AMPLIFIED,
     FEW,
+    ONCE,
     ROUND_OFF,
     STALE,
     STALLED,
-    have_bends,
     is_enough,
-    least_corrections,
-    put_residual,
     size_of_correction,
+    solve_residual,
 )
 
 GOING, ENDED, ALONE = range(3)  # where a case is in its step
@@ -65,38 +64,35 @@ def cases_at(decisions, stage):
 
 
 @kernel
-def correct_cases(model, control, iteration, checks, state, work, decisions):
+def correct_cases(control, iteration, checks, state, work, decisions):
     """Solve for the corrections of all; judge them, and take those of cases that go on."""
-    put_residual(control.h, work.eq, work.column)
-    solve_constrained(work.tangent, control.correction_tolerance, work.column)
+    solve_residual(control.h, control.correction_tolerance, work.eq, work.tangent, work.column)
     found = decisions.found
     found[0], found[1], found[2] = size_of_correction(control.h, state, work.tangent, work.column)
-    bends = have_bends(model.forces)
     for lane in range(decisions.stage.size):
         if decisions.stage[lane] == GOING:
-            _decide(lane, control, iteration, checks, bends, decisions)
+            _decide(lane, control, iteration, checks, decisions)
     going = cases_at(decisions, GOING)
     if going != 0:
         apply_corrections(control.h, going, state, work.column)
 
 
 @kernel
-def _decide(lane, control, iteration, checks, bends, decisions):
+def _decide(lane, control, iteration, checks, decisions):
     """Whether the case of a lane is at its end, goes on, or is to make the step alone."""
     size, acceleration, floor = decisions.sizes[0, lane], decisions.sizes[1, lane], decisions.sizes[2, lane]
-    previous = decisions.previous[lane]
+    previous, latest = decisions.previous[lane], decisions.before[lane]
+    least = int(checks or latest == 0 or latest > ONCE)
     scale = max(decisions.trial[lane], acceleration)
     decisions.trial[lane] = scale
     decisions.count[lane] = iteration + 1
     decisions.previous[lane] = size
     close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
     stalls = close and size > STALLED * previous
-    grows = bends and not close and size > previous
+    grows = control.bends and not close and size > previous
     if grows or not np.isfinite(size):
         decisions.stage[lane] = ALONE
-    elif iteration >= least_corrections(decisions.before[lane], checks) and is_enough(
-        control, scale, size, previous, floor
-    ):
+    elif iteration >= least and is_enough(control, scale, size, previous, floor):
         decisions.stage[lane] = ENDED
     elif stalls or iteration + 1 == control.max_iterations:
         decisions.stage[lane] = ALONE

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
-from mbsim_cli.kernels.algorithms.equations.signals import find_loads, forget_multipliers, with_loads
+from mbsim_cli.kernels.algorithms.equations.signals import forget_multipliers, with_loads
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Kinematics, LoadedMotion, Virtual, motion_alone
 from mbsim_cli.kernels.algorithms.systems.contract import (
     compose,
@@ -28,6 +28,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     pull_rates_with_velocity,
     pull_residual,
     shape,
+    tangent,
     vary_at_rest,
     vary_bodies_of,
     vary_equations,
@@ -36,7 +37,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     vary_residual,
 )
 from mbsim_cli.kernels.compiler.jit import kernel, merged
-from mbsim_cli.kernels.integrators.ali3p import Equations, State, trapezoidal_tangent
+from mbsim_cli.kernels.integrators.ali3p import Equations, State
 from mbsim_cli.model.codes import Status
 
 # Sensitivities --------------------------------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
     add_scaled(0.5 * h * h, sens.zdd, sens.z)
     add_scaled(h, sens.zdd, sens.zd)
     load(model, theta, t, state, kin, comp, eq)
-    trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
+    tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
     if not factor_penalised(control.ratio, factor):
         return Status.SINGULAR, 1.0
     vary_bodies_of(model, theta, directions, state, kin, sens, tw)
@@ -87,8 +88,7 @@ def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
     scale(4.0 / (h * h), columns.e)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
     error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
-    find_loads(model, theta, state.z, kin)
-    if not with_loads(model, False, factor, kin, columns):
+    if not with_loads(model, theta, state.z, False, factor, kin, columns):
         return Status.SINGULAR, 1.0
     add_scaled(-0.25 * h * h, columns.x, sens.z)
     add_scaled(-0.5 * h, columns.x, sens.zd)
@@ -210,7 +210,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.columns
     state, adj, gamma = work.state, pulling.adj, 0.25 * control.h * control.h
     evaluate(model, theta, t, False, state, kin, comp, eq)
-    trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
+    tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
     transpose(factor.T)
     if not factor_penalised(control.ratio, factor):
         return Status.SINGULAR, 1.0
@@ -219,8 +219,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     add_scaled(gamma, adj.z, columns.b)
     clear(columns.e)
     error = solve_constrained(factor, control.gradient_tolerance, columns)
-    find_loads(model, theta, state.z, kin)
-    if not with_loads(model, True, factor, kin, columns):
+    if not with_loads(model, theta, state.z, True, factor, kin, columns):
         return Status.SINGULAR, 1.0
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0 / gamma, columns.mu, pulling.nu)

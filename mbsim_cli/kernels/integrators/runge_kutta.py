@@ -11,10 +11,9 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import Loops, settle
-from mbsim_cli.kernels.algorithms.motion.kinematics import normalise, vary_normalise
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
-from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive, vary_drive
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive, normalise, vary_drive, vary_normalise
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 from mbsim_cli.model.layout import NONE
 

@@ -13,10 +13,9 @@ from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to
 from mbsim_cli.kernels.algorithms import closed_loops
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import Loops, PulledLoops, project_motion
-from mbsim_cli.kernels.algorithms.motion.kinematics import normalise, pull_normalise
 from mbsim_cli.kernels.algorithms.open_trees import acceleration_pull_back as open_trees
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations
-from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree, drive, normalise, pull_normalise
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.integrators.dense_output import form_terms, interpolate_terms, pull_interpolated
 from mbsim_cli.kernels.integrators.runge_kutta import combine

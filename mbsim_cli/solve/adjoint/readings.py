@@ -183,7 +183,7 @@ class BalancePuller:
     def __init__(self, problem: Problem, theta: np.ndarray, p: int, *, redundant: bool) -> None:
         self._model, self._theta = problem.model, theta
         self._balance = Balance(problem, theta, np.zeros((theta.size, 0), theta.dtype), redundant=redundant)
-        self._control = allocate.control(problem.options, redundant=redundant)
+        self._control = allocate.control(problem, redundant=redundant)
         self._work, self._pulling = work_of(self._model, theta, p, problem.least)
         self.theta = self._pulling.adj.theta
 
@@ -219,7 +219,7 @@ class MultiplierPuller:
     def __init__(self, problem: Problem, theta: np.ndarray, p: int, held: np.ndarray, *, turning: bool) -> None:
         self._columns, self._equations = allocate.multiplier_sensors(problem.model)
         self._model, self._numbers, self._held = problem.model, theta, held
-        self._at_center = allocate.control(problem.options, redundant=True).at_center
+        self._at_center = allocate.control(problem, redundant=True).at_center
         self._work = allocate.work(problem.model, theta)
         self._turning = turning
         self._instants = InstantPuller(problem.model, theta, p)

@@ -73,7 +73,7 @@ class MotionPuller:
     def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
         self._model, self._theta = problem.model, initial.theta
         self.instants = InstantPuller(problem.model, initial.theta, p)
-        self._at_center = allocate.control(problem.options, redundant=False).at_center
+        self._at_center = allocate.control(problem, redundant=False).at_center
         self._work = allocate.work(problem.model, initial.theta)
         self._rows = np.sort(all_but(allocate.sizes(problem.model)[2], initial.redundant))
         adj = allocate.adjoints_of(problem.model, initial.theta.size, p, initial.theta.dtype.type)

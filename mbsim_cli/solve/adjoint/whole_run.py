@@ -261,7 +261,7 @@ class LoopSweep:
     def __init__(
         self, problem: Problem, initial: RunStart, p: int, pieces: Mapping[int, Sequence[CompletedPiece]]
     ) -> None:
-        theta, control = initial.theta, allocate.control(problem.options, redundant=initial.redundant.size > 0)
+        theta, control = initial.theta, allocate.control(problem, redundant=initial.redundant.size > 0)
         work, pulling = work_of(problem.model, theta, p, problem.least)
         self._steps = StepsBack(problem.model, theta, with_complex_step(control, problem, theta), work, pulling)
         self._pieces, self._step, self._law_rates = pieces, problem.options.step, law_rates(problem.model)

@@ -249,7 +249,7 @@ class InverseAnalysis:
         """Arguments of the kernel that reads sensors."""
         dtheta = allocate.padded_directions(self.problem.theta_rho, self._dtype)
         return (
-            allocate.control(self.problem.options, redundant=False).at_center,
+            allocate.control(self.problem, redundant=False).at_center,
             allocate.directions(self.model, dtheta, self._dtype),
             allocate.work(self.model, self.problem.theta),
             allocate.twists_of(self.model, padded(self.p), self._dtype),

@@ -187,7 +187,7 @@ class InverseDynamics:
 
     @cached_property
     def _general(self) -> General:
-        at_center = allocate.control(self.problem.options, redundant=False).at_center
+        at_center = allocate.control(self.problem, redundant=False).at_center
         dtheta = self.problem.theta_rho
         return General(self.problem.model, self.problem.theta, dtheta, matrices=self.matrices, at_center=at_center)
 

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
+from mbsim_cli.kernels.algebra.spatial import dot6
 from mbsim_cli.kernels.elements.laws import law_value, law_variation, pull_law
 from mbsim_cli.kernels.elements.measures import (
     factor_rates,
-    is_force_line,
     line,
     line_rates,
     measure_value,
     pull_numbers,
     pull_second,
     second_by_numbers,
+    vary_line,
     vary_numbers,
-    vary_pose,
     wrap_angle,
 )
 from mbsim_cli.model.codes import Law, Measure
@@ -94,8 +94,9 @@ class Moving:
         poses = self.poses()
         if numbers:
             return vary_numbers(kind, self.block, 0, self.eta[:, None], 0, poses)
-        _, dg, _, dL = vary_pose(kind, self.block, 0, poses, tuple(map(tuple, self.N[1] - self.N[0])))
-        return dg, dL
+        g, x, u = measure_value(kind, self.block, 0, poses)
+        N = tuple(map(tuple, self.N[1] - self.N[0]))
+        return dot6(N, line(kind, x, u)), vary_line(kind, self.block, 0, poses[0][0], g, x, u, N)
 
     def factors(self, kind, dt=0.0, ds=0.0):
         """Value g and factors x, u, displaced."""
@@ -120,7 +121,7 @@ def test_value_of_a_measure(kind):
 def test_line_of_a_measure_is_its_gradient(kind):
     moving = Moving(kind)
     _, x, u = moving.factors(kind)
-    L = line(is_force_line(kind), tuple(x), tuple(u))
+    L = line(kind, tuple(x), tuple(u))
     relative = moving.V[1] - moving.V[0]
     rate = moving.factors(kind, dt=1j * EPS)[0].imag / EPS
     assert np.isclose(relative[0] @ L[0] + relative[1] @ L[1], rate)
@@ -135,10 +136,9 @@ def test_variation_of_a_measure(kind, numbers):
         moving.N = 0.0 * moving.N
     else:
         moving.eta = 0.0 * moving.eta
-    is_line = is_force_line(kind)
     dg, dL = moving.seen(kind, numbers)
     g, x, u = moving.factors(kind, ds=1j * EPS)
-    L = np.array(line(is_line, tuple(x), tuple(u)))
+    L = np.array(line(kind, tuple(x), tuple(u)))
     w, v = moving.N[0]
     carried = np.array([np.cross(w, L[0].real) + np.cross(v, L[1].real), np.cross(w, L[1].real)])
     assert np.isclose(dg, g.imag / EPS)
@@ -198,13 +198,13 @@ def test_rates_of_a_line(kind):
 
     def line_at(t):
         poses = [along(R, r, V, A, t) for R, r, (V, A) in zip(moving.R, moving.r, motions, strict=True)]
-        return np.array(line(is_force_line(kind), *measure_value(kind, moving.block, 0, poses)[1:]))
+        return np.array(line(kind, *measure_value(kind, moving.block, 0, poses)[1:]))
 
     poses = moving.poses()
     g, x, u = measure_value(kind, moving.block, 0, poses)
     a, b = (tuple(map(vector, motion)) for motion in motions)
     rates = factor_rates(kind, moving.block, 0, poses[0][0], g, x, u, a, b)
-    first, second = line_rates(is_force_line(kind), x, u, *rates)
+    first, second = line_rates(kind, x, u, *rates)
     dt = 1e-3
     expected = sum(w * line_at(j * dt) for w, j in zip(SECOND, range(-2, 3), strict=True)) / dt**2
     assert np.allclose(first, line_at(1j * EPS).imag / EPS)
@@ -217,6 +217,5 @@ def vector(matrix):
 
 
 def test_angles_wrap():
-    assert np.isclose(wrap_angle(Measure.ANGLE, 2 * np.pi - 0.1), -0.1)
-    assert np.isclose(wrap_angle(Measure.ANGLE, -2 * np.pi + 0.1 + 1j * EPS).imag, EPS)
-    assert wrap_angle(Measure.DISTANCE, 7.0) == 7.0
+    assert np.isclose(wrap_angle(2 * np.pi - 0.1), -0.1)
+    assert np.isclose(wrap_angle(-2 * np.pi + 0.1 + 1j * EPS).imag, EPS)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.algorithms.motion.kinematics import pull_normalise, vary_normalise
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import pull_normalise, vary_normalise
 from mbsim_cli.kernels.compiler.simd import numbers
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS

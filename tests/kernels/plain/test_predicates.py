@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 import mbsim_cli
-from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import has_quantities, is_on_bodies, is_tyre
 from mbsim_cli.kernels.algorithms.equations.sensors import reads_motion, sense
 from mbsim_cli.kernels.algorithms.motion.workspace import FORCE_SIZES, motion_alone
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
-from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric
+from mbsim_cli.kernels.elements.measures import is_force_line
 from mbsim_cli.model.codes import (
     ALONG,
     BETWEEN_BODIES,
@@ -57,7 +56,6 @@ def test_columns():
 
 
 def test_measures():
-    assert holding(is_geometric, Measure) == set(BETWEEN_BODIES)
     assert sorted((*BETWEEN_BODIES, *OF_COORDINATES)) == sorted(Measure)
     assert holding(is_force_line, Measure) == {Measure.PROJECTION, Measure.DISTANCE}
 
@@ -66,7 +64,6 @@ def test_forces():
     assert holding(is_tyre, Force) == set(TYRES)
     assert holding(has_quantities, Force) == {*TYRES, *CONTACTS, Force.BUSHING}
     assert holding(is_on_bodies, Force) == set(ON_BODIES)
-    assert holding(is_along, Force) == set(ALONG)
     assert sorted((*ALONG, *ON_BODIES)) == sorted(Force) == sorted(FORCE_SIZES)
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     pull_constraint_rates,
     pull_constraints,
@@ -15,7 +16,7 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     vary_constraints,
     vary_with_velocity,
 )
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
+from mbsim_cli.kernels.algorithms.equations.forces import constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.equations.residual_variation import (
     Load,
@@ -147,7 +148,8 @@ def test_systems_at_rest(build, imaginary):
     at.kin.A[-1] = 0.0
     motion_kinematics(model.tree, theta, still, at.kin)
     column_kinematics(model.tree, theta, still, at.kin)
-    clear_wrenches(at.comp.W, at.eq.Q)
+    clear(at.comp.W)
+    clear(at.eq.Q)
     constraint_forces(model, theta, state.z, at.kin, multiplier, at.eq.lines, at.comp.W, at.eq.Q)
     residual(model.tree, at.kin, at.comp, at.eq.Q, at.eq.G)
     pull_bodies(model.tree, theta, at.kin, at.virtual, at.adj)

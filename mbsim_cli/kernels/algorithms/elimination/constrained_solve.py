@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algebra.linear_solve import (
 )
 from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.elimination.structure import Panels
-from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import (
     EVERY,
     WIDTH,
@@ -38,37 +38,8 @@ from mbsim_cli.kernels.compiler.simd import (
     width,
 )
 
-# Steps of a factorisation and of a solution, along the structure of T + J^T alpha J ----------------------------------
-#
-# J is packed when its penalties are found, row after row, without its zeros. Where a block of columns adds products
-# without rounding them, ``add_product`` says so: cases of a study have the bits that they have alone.
-
-
-@kernel
-def find_compliances(factor):
-    """alpha (m,) = J weight^-1 J^T of each row."""
-    panels, inverse = factor.sparsity, factor.inverse
-    for i in range(factor.weight.size):
-        put(inverse, i, 1.0 / at(factor.weight, i))
-    for r in range(factor.alpha.size):
-        compliance = 0.0
-        for s in range(panels.row_first[r], panels.row_first[r + 1]):
-            i = at(panels.row_column, s)
-            slope = at(factor.J, r, i)
-            put(factor.packed, s, slope)
-            compliance += slope.real * slope.real * at(inverse, i).real
-        factor.alpha[r] = compliance
-
-
-@kernel
-def copy_tangent(factor):
-    """lu = T."""
-    panels, T, out = factor.sparsity, factor.T, factor.lu
-    for i in range(T.shape[0]):
-        for s in range(panels.whole_first[i], panels.whole_first[i + 1]):
-            for g in range(panels.whole[s], panels.whole[s] + WIDTH, width(out)):
-                c = block(out, g)
-                put(out, i, c, at(T, i, c))
+# Along the structure of T + J^T alpha J: where a block of columns adds products without rounding them, ``add_product``
+# says so, and cases of a study have the bits that they have alone.
 
 
 @kernel
@@ -80,32 +51,17 @@ def add_penalties(factor):
         if width(out) < WIDTH:
             for t in range(first, last):
                 j = at(panels.row_column, t)
-                _add_products(panels, J, r, first, last, factor.alpha[r] * at(J, r, j), j, out)
+                row = factor.alpha[r] * at(J, r, j)
+                for s in range(first, last):
+                    i = at(panels.row_column, s)
+                    add_product(out, i, j, at(J, r, i), row)
         else:
             for b in range(panels.wide_first[r], panels.wide_first[r + 1]):
                 c = block(out, panels.wide[b])
                 row = factor.alpha[r] * only(at(J, r, c), panels.wide_bits[b])  # a block holds more than the row
-                _add_products(panels, J, r, first, last, row, c, out)
-
-
-@inlined
-def _add_products(panels, J, r, first, last, row, c, out):
-    """Add row r of J, transposed, times ``row`` in column c."""
-    for s in range(first, last):
-        i = at(panels.row_column, s)
-        add_product(out, i, c, at(J, r, i), row)
-
-
-@kernel
-def eliminate(factor):
-    """Factorise lu without exchanging pivots; False where that would lose digits."""
-    return eliminate_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse)
-
-
-@kernel
-def solve(factor, b, c):
-    """Solve in place for column c of b, which may stand for several."""
-    solve_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse, b, c)
+                for s in range(first, last):
+                    i = at(panels.row_column, s)
+                    add_product(out, i, c, at(J, r, i), row)
 
 
 @kernel
@@ -114,35 +70,6 @@ def find_residual(factor, columns, c):
     for i in range(factor.weight.size):
         put(columns.step, i, c, at(columns.b, i, c))
     subtract_product(factor.sparsity, factor.T, columns.x, c, columns.step)
-
-
-@kernel
-def add_loads(factor, step, columns, c):
-    """step += J^T load in column c."""
-    panels = factor.sparsity
-    for r in range(factor.alpha.size):
-        load = at(columns.load, r, c)
-        for s in range(panels.row_first[r], panels.row_first[r + 1]):
-            i = at(panels.row_column, s)
-            put(step, i, c, at(step, i, c) + at(factor.packed, s) * load)
-
-
-@kernel
-def update_multipliers(factor, step, columns, c):
-    """residual -= J step; mu -= alpha residual; load = alpha residual - mu; return alpha residual^2."""
-    panels = factor.sparsity
-    size = squares(0.0 * at(columns.x, 0, c))
-    for r in range(factor.alpha.size):
-        left = at(columns.residual, r, c)
-        for s in range(panels.row_first[r], panels.row_first[r + 1]):
-            left -= at(factor.packed, s) * at(step, at(panels.row_column, s), c)
-        push = factor.alpha[r] * left
-        mu = at(columns.mu, r, c) - push
-        put(columns.residual, r, c, left)
-        put(columns.mu, r, c, mu)
-        put(columns.load, r, c, push - mu)
-        size += factor.alpha[r] * squares(left)
-    return size
 
 
 SPARSE = -1  # first pivot of a factorisation along the structure
@@ -201,24 +128,39 @@ class CaseColumns(NamedTuple):
 
 @kernel
 def factor_penalised(ratio, factor):
-    """Factorise T + J^T alpha J; each row's alpha makes its term ``ratio`` times T, whatever the units."""
-    T, weight = factor.T, factor.weight
+    """Factorise T + J^T alpha J; each row's alpha makes its term ``ratio`` times T, whatever the units.
+
+    J is packed, row after row, without its zeros. Pivots are exchanged only where digits would be lost without.
+    """
+    T, weight, panels, inverse, lu = factor.T, factor.weight, factor.sparsity, factor.inverse, factor.lu
     floor = 0.0
     for i in range(weight.size):
         floor = max(floor, np.abs(T[i, i].real))
     floor *= LIGHTEST
     for i in range(weight.size):
         weight[i] = max(np.abs(T[i, i].real), floor, factor.least[i])
-    find_compliances(factor)
-    softest = 0.0  # the largest compliance; penalties take the place of compliances
+    for i in range(weight.size):
+        put(inverse, i, 1.0 / at(weight, i))
+    softest = 0.0  # the largest of the compliances J weight^-1 J^T of rows; penalties take their place
     for r in range(factor.alpha.size):
-        softest = max(softest, factor.alpha[r])
+        compliance = 0.0
+        for s in range(panels.row_first[r], panels.row_first[r + 1]):
+            i = at(panels.row_column, s)
+            slope = at(factor.J, r, i)
+            put(factor.packed, s, slope)
+            compliance += slope.real * slope.real * at(inverse, i).real
+        factor.alpha[r] = compliance
+        softest = max(softest, compliance)
     for r in range(factor.alpha.size):
         factor.alpha[r] = ratio / max(factor.alpha[r], STIFFEST * softest) if softest > 0.0 else 0.0
-    copy_tangent(factor)
+    for i in range(T.shape[0]):
+        for s in range(panels.whole_first[i], panels.whole_first[i + 1]):
+            for g in range(panels.whole[s], panels.whole[s] + WIDTH, width(lu)):
+                c = block(lu, g)
+                put(lu, i, c, at(T, i, c))
     add_penalties(factor)
     factor.pivot[0] = SPARSE
-    if eliminate(factor):
+    if eliminate_panels(panels, lu, factor.lower, factor.upper, inverse):
         return True
     copy_to(factor.T, factor.lu)
     add_penalties(factor)
@@ -231,10 +173,16 @@ def solve_constrained(factor, tolerance, columns):
     if columns.b.size == 0:
         return 0.0
     if columns.b.shape[1] == 1:
-        return _solve(factor, tolerance, columns, 0)
+        left = _first(factor, columns, 0)
+        return tolerance if tolerance >= BY_PENALTY else _refine_any(factor, tolerance, 0.0, total(left), 0, columns, 0)
     error = 0.0
     for g in range(0, columns.b.shape[1], width(columns.b)):
-        error = max(error, _solve(factor, tolerance, columns, block(columns.b, g)))
+        c = block(columns.b, g)
+        left = _first(factor, columns, c)
+        if tolerance >= BY_PENALTY:
+            error = tolerance
+        else:
+            error = max(error, _refine_any(factor, tolerance, 0.0, total(left), 0, columns, c))
     return error
 
 
@@ -273,14 +221,6 @@ def _missing(factor, ratio, left, squares_of_whole, x, c):
     # alpha residual^2 / ratio is what the rest of the constraints would accelerate; the others are elimination's
     lost = LOST * LOST * ratio * ratio * _squares_of(factor.weight, x, c)
     return np.sqrt(largest((left / ratio + lost) / (squares_of_whole + NOTHING)))
-
-
-@kernel
-def _solve(factor, tolerance, columns, c):
-    left = _first(factor, columns, c)
-    if tolerance >= BY_PENALTY:
-        return tolerance
-    return _refine_any(factor, tolerance, 0.0, total(left), 0, columns, c)
 
 
 @kernel
@@ -397,16 +337,33 @@ def _first(factor, columns, c):
 
 @kernel
 def _correct(factor, step, columns, c):
-    """Add the constraints' load to the residual of the equations in ``step``, solve, and update the multipliers.
+    """Add the constraints' load J^T load to the residual of the equations in ``step``, solve, update the multipliers.
 
-    Returns the square of the norm of the constraints' residual, in each direction.
+    That of the constraints loses J step, mu loses alpha residual, and load becomes alpha residual - mu. Returns the
+    square of the norm of the constraints' residual, in each direction.
     """
-    add_loads(factor, step, columns, c)
+    panels, alpha, packed = factor.sparsity, factor.alpha, factor.packed
+    for r in range(alpha.size):
+        load = at(columns.load, r, c)
+        for s in range(panels.row_first[r], panels.row_first[r + 1]):
+            i = at(panels.row_column, s)
+            put(step, i, c, at(step, i, c) + at(packed, s) * load)
     if factor.pivot[0] == SPARSE:
-        solve(factor, step, c)
+        solve_panels(panels, factor.lu, factor.lower, factor.upper, factor.inverse, step, c)
     else:
         lu_solve_of(factor.lu, factor.pivot, step, c)
-    return update_multipliers(factor, step, columns, c)
+    size = squares(0.0 * at(columns.x, 0, c))
+    for r in range(alpha.size):
+        left = at(columns.residual, r, c)
+        for s in range(panels.row_first[r], panels.row_first[r + 1]):
+            left -= at(packed, s) * at(step, at(panels.row_column, s), c)
+        penalty = alpha[r] * left
+        mu = at(columns.mu, r, c) - penalty
+        put(columns.residual, r, c, left)
+        put(columns.mu, r, c, mu)
+        put(columns.load, r, c, penalty - mu)
+        size += alpha[r] * squares(left)
+    return size
 
 
 @kernel

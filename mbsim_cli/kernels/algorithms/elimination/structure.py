@@ -137,18 +137,6 @@ class Spans(NamedTuple):
 
 
 @inlined
-def branch_of(model, i):
-    """Number of the set of columns that carry body i."""
-    return model.pairs.a.size + i
-
-
-@inlined
-def subtree_of(model, i):
-    """Number of the set of columns that body i carries."""
-    return model.pairs.a.size + model.tree.parent.size + i
-
-
-@inlined
 def before(c, column):
     """Bits of a block's columns that stand before column c."""
     return (1 << min(max(c - column, 0), WIDTH)) - 1

@@ -1,37 +1,35 @@
 """Forces along measures and coordinates: value, slopes, energy, and how these vary with numbers, of each kind.
 
-``find_along`` leaves a force and its slopes in ``kin.forces``, where the others find them. Functions of an element are
-generated from its values, and chosen by its kind. How measures vary is written once, where forces are applied.
+``find_along`` leaves a force and its slopes in ``kin.forces``, where ``along`` and the others find them. Functions of
+an element are generated from its values, and chosen by its kind. How measures vary is written once, where forces are
+applied.
 """
 
 from typing import Any
 
-from mbsim_cli.kernels.algorithms.by_type import by_kind, only_with, predicate
+from mbsim_cli.kernels.algorithms.by_type import by_kind, only_with
 from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
 from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.derive.write import Derivatives, compiled_text
 from mbsim_cli.kernels.elements import elements
-from mbsim_cli.kernels.elements.element import AlongMeasure
+from mbsim_cli.kernels.elements.element import BY_G, BY_G1, AlongMeasure
 from mbsim_cli.kernels.elements.tape import result_of
-from mbsim_cli.model.codes import ALONG
 from mbsim_cli.model.layout import NONE, LoadedSignals, Signals
 
 
 @inlined
-def along(model, theta, t, f, kin):
-    """Force along a measure, with its expression, and its slopes by g and g'."""
-    by_g, by_g1 = slopes_along(model, theta, t, f, kin)
-    return with_signal(model, kin, f, kin.forces[f, 0], by_g, by_g1)
+def along(model, kin, f):
+    """Force along a measure, with its expression, and its slopes by g and g'; needs ``find_along``."""
+    return with_signal(model, kin, f, kin.forces[f, 0], kin.forces[f, BY_G], kin.forces[f, BY_G1])
 
 
 @inlined
 def does_work(forces, f):
     """Whether a force along a measure has energy and power: the rate of a state has none."""
-    return is_along(forces.kind[f]) and forces.axes[f] != NONE
+    return forces.measure[f] != NONE and forces.axes[f] != NONE
 
 
 _HERE = python_of(does_work)  # generated functions belong to this file
-is_along = predicate("is_along", ALONG, _HERE)
 
 # Functions of one element ---------------------------------------------------------------------------------------------
 #
@@ -40,12 +38,12 @@ is_along = predicate("is_along", ALONG, _HERE)
 
 _PASSIVE = {"f": "f", "law": "model.forces.law", "laws": "model.laws", "o": "model.forces.theta[f]"}
 FORCE = {
-    "find": ("model, theta, t, f, g, g1, kin", "keep({held}, kin.forces[f])", "return"),
-    "slopes": (
-        "model, theta, t, f, kin",
-        "zero = 0.0 * kin.forces[f, 0]; one = 1.0 + zero; "
-        "return vary_fixed({aside}, {one_g}), vary_fixed({aside}, {one_g1})",
-        "return 0.0 * kin.forces[f, 0], 0.0 * kin.forces[f, 0]",
+    "find": (
+        "model, theta, t, f, g, g1, kin",
+        "keep({held}, kin.forces[f]); zero = 0.0 * kin.forces[f, 0]; one = 1.0 + zero; "
+        f"kin.forces[f, {BY_G}] = vary_fixed({{aside}}, {{one_g}}); "
+        f"kin.forces[f, {BY_G1}] = vary_fixed({{aside}}, {{one_g1}})",
+        "return",
     ),
     "own": (
         "model, theta, dtheta, t, f, k, kin",
@@ -96,7 +94,6 @@ def _chosen(form: str, text: str) -> Any:
 
 
 find_along = _chosen("find", "Leave the force f, without its expression, and its slopes, in ``kin.forces``.")
-slopes_along = _chosen("slopes", "Slopes of the force by g and g'.")
 own_along = _chosen("own", "Variation k of the force with its own numbers, at fixed g and g'.")
 pull_along = _chosen("pull", "Add what an adjoint of the force is of its own numbers to ``theta_out``.")
 energy_along = _chosen("energy", "What the force stores at g, and its derivative by g.")

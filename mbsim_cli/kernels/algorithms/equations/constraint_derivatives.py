@@ -33,7 +33,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     vary_curve,
 )
 from mbsim_cli.kernels.algorithms.equations.forces import slope_variation, vary_by_numbers
-from mbsim_cli.kernels.algorithms.motion.kinematics import (
+from mbsim_cli.kernels.algorithms.motion.bodies import (
     apply_between2,
     apply_to_body2,
     at_origin,
@@ -47,7 +47,6 @@ from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.laws import law_variation, pull_law
 from mbsim_cli.kernels.elements.measures import (
-    is_force_line,
     line,
     second_by_numbers,
 )
@@ -255,7 +254,7 @@ def vary_geometric_measure(model, theta, directions, m, g, k, kin, tw, order):
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     factors = measure_factors(model, theta, m, kin)
     L1, L2 = moving_line(model, theta, m, factors, kin)
-    L = line(is_force_line(model.measures.kind[m]), factors[1], factors[2])
+    L = line(model.measures.kind[m], factors[1], factors[2])
     N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
     if order == 0:
         change = dot6(N, L)

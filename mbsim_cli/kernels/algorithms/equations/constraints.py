@@ -11,6 +11,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     cross_motion,
     dot6,
     motion_at,
+    moved,
     scale6,
     six_at,
     store,
@@ -19,18 +20,15 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, is_zero3, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.by_type import only_with
-from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, column_at_origin, no_motion, pose_of, poses_of
+from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, column_at_origin, pose_of, poses_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.elements.laws import law_third, law_value, law_variation, pull_law
 from mbsim_cli.kernels.elements.measures import (
     factor_rates,
-    is_force_line,
-    is_geometric,
     line,
     line_rates,
     measure_value,
-    moved,
     pull_numbers,
     pull_second,
     unwrapped,
@@ -132,19 +130,18 @@ def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
     measures = model.measures
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
-        kind = measures.kind[m]
+        kind, pair = measures.kind[m], measures.pair[m]
         law, _, _ = law_value(model.laws, theta, model.constraints.law[r], t)
         target = theta[model.constraints.theta[r]] + law
         for c in range(z.size):
             jacobian_out[r, c] = 0.0
-        if is_geometric(kind):
-            pair = measures.pair[m]
+        if pair != NONE:
             g, x, u = measure_value(kind, theta, measures.theta[m], poses_of(model.pairs, kin, pair))
-            L = line(is_force_line(kind), x, u)
+            L = line(kind, x, u)
             store(line_out, r, L)
             store_at(line_out, r, FACTORS, (x, u))
             line_out[r, VALUE] = g
-            phi_out[r] = wrap_angle(kind, g - target)
+            phi_out[r] = wrap_angle(g - target) if kind == Measure.ANGLE else g - target
             for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
                 c = model.pairs.column[j]
                 jacobian_out[r, c] = model.pairs.sign[j] * dot6(column_at_origin(kin.S, model.tree, kin, c), L)
@@ -240,28 +237,24 @@ def vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last
 
     The forces of projections at one point, as of spherical joints, are taken together.
     """
-    dW, r = no_motion(N), first
+    dW, r = scale6(0.0, N), first
     while r < last:
         m = rows[r]
-        g, x, u = factors_at(lines, r)
+        x, u = six_at(lines, r, FACTORS)
         if measures.kind[m] == Measure.PROJECTION:
             force = scale3(multiplier[r], u)
             r += 1
-            while r < last and measures.kind[rows[r]] == Measure.PROJECTION and _same_point(lines, r):
+            while r < last and measures.kind[rows[r]] == Measure.PROJECTION:
+                if not is_zero3(sub3(row3(lines, r, FACTORS), x)):
+                    break
                 force = axpy3(multiplier[r], row3(lines, r, FACTORS + 3), force)
                 r += 1
             dW = (add3(dW[0], cross3(moved(N, x), force)), dW[1])
         else:
-            dL = vary_line(measures.kind[m], theta, measures.theta[m], Ra, g, x, u, N)
+            dL = vary_line(measures.kind[m], theta, measures.theta[m], Ra, lines[r, VALUE], x, u, N)
             dW = axpy6(multiplier[r], dL, dW)
             r += 1
     return dW
-
-
-@inlined
-def _same_point(lines, r):
-    """Whether the factor x of row r is that of the row before."""
-    return is_zero3(sub3(row3(lines, r, FACTORS), row3(lines, r - 1, FACTORS)))
 
 
 @inlined
@@ -270,7 +263,9 @@ def measure_factors(model, theta, m, kin):
     measures = model.measures
     poses = poses_of(model.pairs, kin, measures.pair[m])
     g, x, u = measure_value(measures.kind[m], theta, measures.theta[m], poses)
-    return unwrapped(measures.kind[m], g, kin.expected[m]), x, u
+    if measures.kind[m] == Measure.ANGLE:
+        g = unwrapped(g, kin.expected[m])
+    return g, x, u
 
 
 @inlined
@@ -284,7 +279,7 @@ def moving_line(model, theta, m, factors, kin):
     of_b = at_origin(kin.V, kin, b), at_origin(kin.A, kin, b)
     g, x, u = factors
     of_x, of_u = factor_rates(kind, theta, measures.theta[m], Ra, g, x, u, of_a, of_b)
-    return line_rates(is_force_line(kind), x, u, of_x, of_u)
+    return line_rates(kind, x, u, of_x, of_u)
 
 
 @inlined
@@ -293,7 +288,7 @@ def measure_rates(model, theta, m, factors, kin):
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     _, x, u = factors
-    L, (L1, _) = line(is_force_line(model.measures.kind[m]), x, u), moving_line(model, theta, m, factors, kin)
+    L, (L1, _) = line(model.measures.kind[m], x, u), moving_line(model, theta, m, factors, kin)
     v = sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a))
     acceleration = sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a))
     return dot6(v, L), dot6(acceleration, L) + dot6(v, L1)
@@ -304,7 +299,7 @@ def move_lines(model, theta, lines, kin, rate_out):
     """First and second time derivatives (m, 12) of the gradient lines about the origin."""
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
-        if is_geometric(model.measures.kind[m]):
+        if model.measures.pair[m] != NONE:
             L1, L2 = moving_line(model, theta, m, factors_at(lines, r), kin)
             store_at(rate_out, r, 0, L1)
             store_at(rate_out, r, 6, L2)
@@ -330,7 +325,7 @@ def constraint_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out):
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
         _, law1, law2 = law_value(model.laws, theta, model.constraints.law[r], t)
-        if is_geometric(model.measures.kind[m]):
+        if model.measures.pair[m] != NONE:
             g1, g2 = measure_rates(model, theta, m, factors_at(lines, r), kin)
             if has_follower(model.constraints, r):
                 g1 -= motion.zd[follower(model.constraints, r)]
@@ -368,7 +363,7 @@ def pull_line(model, theta, m, k, kin, g_hat, Ka, Kb, adj_out):
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     poses = poses_of(model.pairs, kin, pair)
     g, x, u = measure_value(kind, theta, o, poses)
-    L, K = line(is_force_line(kind), x, u), sub6(Kb, Ka)
+    L, K = line(kind, x, u), sub6(Kb, Ka)
     change = add6(vary_line(kind, theta, o, poses[0][0], g, x, u, K), cross_force(Ka, L))
     between(adj_out.P, a, b, k, 1.0, axpy6(g_hat, L, change))
     pull_numbers(kind, theta, o, k, poses, g_hat, K, adj_out.theta)

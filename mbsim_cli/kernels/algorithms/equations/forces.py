@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
@@ -19,7 +18,6 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algorithms.equations.along_measures import (
     along,
     find_along,
-    is_along,
     own_along,
     pull_along,
     pull_to_signal,
@@ -49,49 +47,20 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     vary_wrench_on_bodies_along,
     wrench_on_bodies,
 )
-from mbsim_cli.kernels.algorithms.motion.kinematics import (
+from mbsim_cli.kernels.algorithms.motion.bodies import (
     apply_between2,
     apply_to_body,
     at_origin,
     between2,
     poses_of,
-    span_rates,
     span_twists,
-    spread_from_first,
+    spread,
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
-from mbsim_cli.kernels.elements.measures import (
-    is_force_line,
-    is_geometric,
-    line,
-    measure_value,
-    unwrapped,
-    vary_numbers,
-    vary_pose,
-)
+from mbsim_cli.kernels.elements.measures import line, measure_value, unwrapped, vary_line, vary_numbers
 from mbsim_cli.model.codes import Axes, Force, Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
-
-
-@kernel
-def clear_wrenches(W, Q):
-    """Start a new sum of forces."""
-    clear(W)
-    clear(Q)
-
-
-@kernel
-def forces_of_elements(model, theta, t, motion, kin, W_out, Q_out):
-    """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
-
-    Leaves them in ``kin.forces``.
-    """
-    for f in range(model.forces.kind.size):
-        if is_along(model.forces.kind[f]):
-            _force_along_measure(model, theta, t, motion, kin, f, W_out, Q_out)
-        else:
-            add_force_on_bodies(model, theta, t, f, kin, W_out)
 
 
 @inlined
@@ -104,13 +73,14 @@ def add_force_on_bodies(model, theta, t, f, kin, W_out):
 
 
 @inlined
-def _force_along_measure(model, theta, t, motion, kin, f, W_out, Q_out):
+def add_force_along_measure(model, theta, t, f, motion, kin, W_out, Q_out):
+    """Add the force f to the bodies or coordinates of its measure, and leave it in ``kin.forces``."""
     measures = model.measures
     m = model.forces.measure[f]
-    if is_geometric(measures.kind[m]):
+    if measures.pair[m] != NONE:
         g, g1, L = measure_and_rate(model, theta, m, kin)
         find_along(model, theta, t, f, g, g1, kin)
-        Q, _, _ = along(model, theta, t, f, kin)
+        Q, _, _ = along(model, kin, f)
         pair = measures.pair[m]
         apply_to_body(W_out, kin, model.pairs.b[pair], Q, L)
         apply_to_body(W_out, kin, model.pairs.a[pair], -Q, L)
@@ -118,7 +88,7 @@ def _force_along_measure(model, theta, t, motion, kin, f, W_out, Q_out):
         g = coordinate_measure(measures, theta, m, motion.z)
         g1, _ = coordinate_rates(measures, theta, m, motion)
         find_along(model, theta, t, f, g, g1, kin)
-        Q, _, _ = along(model, theta, t, f, kin)
+        Q, _, _ = along(model, kin, f)
         for j in range(measures.first[m], measures.first[m + 1]):
             Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, m, j, motion.z)
 
@@ -130,8 +100,9 @@ def measure_and_rate(model, theta, m, kin):
     pair, kind = measures.pair[m], measures.kind[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     g, x, u = measure_value(kind, theta, measures.theta[m], poses_of(model.pairs, kin, pair))
-    g = unwrapped(kind, g, kin.expected[m])
-    L = line(is_force_line(kind), x, u)
+    if kind == Measure.ANGLE:
+        g = unwrapped(g, kin.expected[m])
+    L = line(kind, x, u)
     return g, dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), L), L
 
 
@@ -153,7 +124,7 @@ def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
     measures = model.measures
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
-        if is_geometric(measures.kind[m]):
+        if measures.pair[m] != NONE:
             L = motion_at(line_in, r)
             pair = measures.pair[m]
             apply_to_body(W_out, kin, model.pairs.b[pair], -multiplier[r], L)
@@ -222,7 +193,7 @@ def expect_recorded(expected, row, kin):
 def measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out):
     measures = model.measures
     m = model.forces.measure[f]
-    if not is_geometric(measures.kind[m]):
+    if measures.pair[m] == NONE:
         coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out)
         return
     pair, kind, o = measures.pair[m], measures.kind[m], measures.theta[m]
@@ -230,23 +201,23 @@ def measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out):
     poses = poses_of(model.pairs, kin, pair)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     v = sub6(Vb, Va)
-    _, _, L = measure_and_rate(model, theta, m, kin)
-    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    g, x, u = measure_value(kind, theta, o, poses)
+    L = line(kind, x, u)
+    Q, by_g, by_g1 = along(model, kin, f)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
-        Na, Nb = span_twists(comp, gamma, s)
-        Na1, Nb1 = span_rates(comp, s)
+        Na, Nb, Na1, Nb1 = span_twists(comp, gamma, s)
         N = sub6(Nb, Na)
-        _, dg, _, dL = vary_pose(kind, theta, o, poses, N)
+        dL = vary_line(kind, theta, o, poses[0][0], g, x, u, N)
         dv = add6(sub6(Nb1, Na1), cross_motion(N, Vb))
-        dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
-        spread_from_first(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
+        dQ = by_g * dot6(N, L) + by_g1 * (dot6(v, dL) + dot6(dv, L))
+        spread(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
 
 
 @inlined
 def coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out):
     """Add to T what a force along a measure of coordinates does."""
     measures, m = model.measures, model.forces.measure[f]
-    _, by_g, by_g1 = along(model, theta, t, f, kin)
+    _, by_g, by_g1 = along(model, kin, f)
     slope = gamma * by_g + beta * by_g1
     for i in range(measures.first[m], measures.first[m + 1]):
         left = slope * coordinate_slope(measures, theta, m, i, z)
@@ -259,10 +230,9 @@ def coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out):
 def part_of_force_on_bodies(model, theta, t, gamma, f, kin, comp, T_out):
     pair, W = model.forces.pair[f], wrench_on_bodies(kin, f)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
-        Na, Nb = span_twists(comp, gamma, s)
-        Na1, Nb1 = span_rates(comp, s)
+        Na, Nb, Na1, Nb1 = span_twists(comp, gamma, s)
         dW = vary_wrench_on_bodies(model, theta, t, f, kin, sub6(Nb, Na), sub6(Nb1, Na1))
-        spread_from_first(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
+        spread(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
 
 
 # Variations -----------------------------------------------------------------------------------------------------------
@@ -298,13 +268,13 @@ def vary_forces(model, theta, directions, t, motion, change, kin, tw, dG_out):
 @inlined
 def acts_on_bodies(model, f):
     """Whether force f acts on bodies, and not on coordinates."""
-    return not is_along(model.forces.kind[f]) or is_geometric(model.measures.kind[model.forces.measure[f]])
+    return model.forces.measure[f] == NONE or model.measures.pair[model.forces.measure[f]] != NONE
 
 
 @inlined
 def vary_one_force(model, theta, directions, t, f, kin, tw):
     """Add the variation of the force element f to ``tw.F``, from the twists of its bodies against each other."""
-    if is_along(model.forces.kind[f]):
+    if model.forces.measure[f] != NONE:
         _vary_along_measure(model, theta, directions, t, f, kin, tw)
     else:
         vary_force_on_bodies(model, theta, directions, t, f, kin, tw)
@@ -314,7 +284,9 @@ def vary_one_force(model, theta, directions, t, f, kin, tw):
 def vary_measure_from_first(measures, pairs, theta, dtheta, touched, m, k, kin, N):
     """Variation k of a measure and of its line, as its first body sees the second turn by N."""
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
-    _, dg, _, dL = vary_pose(kind, theta, o, poses_of(pairs, kin, pair), N)
+    poses = poses_of(pairs, kin, pair)
+    g, x, u = measure_value(kind, theta, o, poses)
+    dg, dL = dot6(N, line(kind, x, u)), vary_line(kind, theta, o, poses[0][0], g, x, u, N)
     if touched:
         by_numbers, line_by_numbers = vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin)
         dg, dL = dg + by_numbers, add6(dL, line_by_numbers)
@@ -337,7 +309,7 @@ def _vary_along_measure(model, theta, directions, t, f, kin, tw):
     Vb = at_origin(kin.V, kin, b)
     v = sub6(Vb, at_origin(kin.V, kin, a))
     _, _, L = measure_and_rate(model, theta, m, kin)
-    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    Q, by_g, by_g1 = along(model, kin, f)
     for start in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, start)
         N = between2(tw.N, kin, a, b, k)
@@ -356,7 +328,7 @@ def vary_along_coordinates(model, theta, dtheta, t, f, k, motion, change, kin, t
     """Add the variation k of minus a force along a measure of coordinates."""
     measures = model.measures
     m = model.forces.measure[f]
-    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    Q, by_g, by_g1 = along(model, kin, f)
     dQ = own_along(model, theta, dtheta, t, f, k, kin)
     dQ = with_signal_variation(model, tw, f, k, dQ)
     for j in range(measures.first[m], measures.first[m + 1]):
@@ -406,9 +378,9 @@ def pull_forces(model, theta, t, motion, kin, virtual, adj_out):
     for f in range(model.forces.kind.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            if not is_along(model.forces.kind[f]):
+            if model.forces.measure[f] == NONE:
                 _pull_force_on_bodies(model, theta, t, f, k, kin, virtual, adj_out)
-            elif is_geometric(model.measures.kind[model.forces.measure[f]]):
+            elif model.measures.pair[model.forces.measure[f]] != NONE:
                 _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out)
             else:
                 _pull_along_coordinates(model, theta, t, f, k, motion, kin, virtual, adj_out)
@@ -420,7 +392,7 @@ def _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out):
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     _, _, L = measure_and_rate(model, theta, m, kin)
-    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    Q, by_g, by_g1 = along(model, kin, f)
     Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
     Q_hat = -1.0 * dot6(sub6(Ub, Ua), L)
     rate_hat = by_g1 * Q_hat
@@ -435,7 +407,7 @@ def _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out):
 @kernel
 def _pull_along_coordinates(model, theta, t, f, k, motion, kin, virtual, adj_out):
     measures, m = model.measures, model.forces.measure[f]
-    Q, by_g, by_g1 = along(model, theta, t, f, kin)
+    Q, by_g, by_g1 = along(model, kin, f)
     Q_hat = 0.0 * at(virtual.mu, 0, k)
     for j in range(measures.first[m], measures.first[m + 1]):
         Q_hat -= coordinate_slope(measures, theta, m, j, motion.z) * at(virtual.mu, measures.coordinate[j], k)

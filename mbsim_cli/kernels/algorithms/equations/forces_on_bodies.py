@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, sub6
-from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, load3, load3_of, rotate, scale3, unrotate
+from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, moved, sub6
+from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, load3, load3_of, point_of, rotate, scale3, unrotate
 from mbsim_cli.kernels.algorithms.by_type import by_kind, made, predicate
 from mbsim_cli.kernels.algorithms.equations.along_measures import (
     pull_to_signals,
@@ -23,13 +23,12 @@ from mbsim_cli.kernels.algorithms.equations.along_measures import (
     with_variations_of_signals,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import between
-from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, pose_of
+from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
 from mbsim_cli.kernels.derive.write import compiled_text
 from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import QUANTITIES, Element
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.kernels.elements.measures import moved, point_of
 from mbsim_cli.model.codes import ON_BODIES, TYRES, Axes, Force
 from mbsim_cli.model.layout import RADIUS
 

@@ -9,6 +9,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     cross_force,
     dot6,
     inertia_apply,
+    inertia_at,
     motion_at,
     shift_force,
     store,
@@ -120,16 +121,6 @@ def pull_armature_kinetic(model, theta, k, hat, zd, adj_out):
 
 
 @inlined
-def inertia_at(array, i):
-    """Inertia (m, h, I) in row i."""
-    return (
-        array[i, 0],
-        (array[i, 1], array[i, 2], array[i, 3]),
-        (array[i, 4], array[i, 5], array[i, 6], array[i, 7], array[i, 8], array[i, 9]),
-    )
-
-
-@inlined
 def body_force(kin, i):
     """Force that the motion of body i takes, weight included (A is less gravity)."""
     inertia = inertia_at(kin.inertia, i)
@@ -183,33 +174,20 @@ def mass_matrix(tree, kin, comp, M_out):
 @kernel
 def composite_inertia(tree, kin, comp):
     """Leave in comp.inertia (nb + 1, 10) the inertias of subtrees, about ref of their roots."""
-    own_inertias(tree, kin, comp)
-    for i in range(tree.parent.size - 1, -1, -1):
-        inertia_to_parent(tree, kin, comp, i)
-
-
-@inlined
-def own_inertias(tree, kin, comp):
-    """Leave in comp.inertia those of single bodies."""
+    inertia = comp.inertia
     for i in range(tree.parent.size + 1):
         for j in range(10):
-            comp.inertia[i, j] = kin.inertia[i, j]
-
-
-@inlined
-def inertia_to_parent(tree, kin, comp, i):
-    """Add the composite inertia of body i to its parent's, about the parent's reference point."""
-    p = tree.parent[i]
-    d = offset_to_parent(tree, kin, i)
-    m = comp.inertia[i, 0]
-    h = row3(comp.inertia, i, 1)
-    comp.inertia[p, 0] += m
-    for j in range(3):
-        comp.inertia[p, 1 + j] += h[j] + m * d[j]
-    # second moments about a point moved by -d: I + 2 (h . d) 1 - h d^T - d h^T + m (d . d 1 - d d^T)
-    s = 2.0 * dot3(h, d) + m * dot3(d, d)
-    for j in range(3):
-        comp.inertia[p, 4 + j] += comp.inertia[i, 4 + j] + s - 2.0 * h[j] * d[j] - m * d[j] * d[j]
-    comp.inertia[p, 7] += comp.inertia[i, 7] - h[0] * d[1] - h[1] * d[0] - m * d[0] * d[1]
-    comp.inertia[p, 8] += comp.inertia[i, 8] - h[0] * d[2] - h[2] * d[0] - m * d[0] * d[2]
-    comp.inertia[p, 9] += comp.inertia[i, 9] - h[1] * d[2] - h[2] * d[1] - m * d[1] * d[2]
+            inertia[i, j] = kin.inertia[i, j]
+    for i in range(tree.parent.size - 1, -1, -1):
+        p, d = tree.parent[i], offset_to_parent(tree, kin, i)
+        m, h = inertia[i, 0], row3(inertia, i, 1)
+        inertia[p, 0] += m
+        for j in range(3):
+            inertia[p, 1 + j] += h[j] + m * d[j]
+        # second moments about a point moved by -d: I + 2 (h . d) 1 - h d^T - d h^T + m (d . d 1 - d d^T)
+        s = 2.0 * dot3(h, d) + m * dot3(d, d)
+        for j in range(3):
+            inertia[p, 4 + j] += inertia[i, 4 + j] + s - 2.0 * h[j] * d[j] - m * d[j] * d[j]
+        inertia[p, 7] += inertia[i, 7] - h[0] * d[1] - h[1] * d[0] - m * d[0] * d[1]
+        inertia[p, 8] += inertia[i, 8] - h[0] * d[2] - h[2] * d[0] - m * d[0] * d[2]
+        inertia[p, 9] += inertia[i, 9] - h[1] * d[2] - h[2] * d[1] - m * d[1] * d[2]

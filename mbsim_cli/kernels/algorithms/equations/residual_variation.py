@@ -22,6 +22,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     cross_motion,
     dot6,
     inertia_apply,
+    inertia_at,
     motion_at,
     motion_at2,
     scale6,
@@ -51,19 +52,16 @@ from mbsim_cli.kernels.algebra.vectors import (
 from mbsim_cli.kernels.algorithms.by_type import with_elastic
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_forces_of_pair, vary_multiplier_force
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_wrench, rows_of_pair
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.flexible.bodies import resting_force, vary_resting_force
-from mbsim_cli.kernels.algorithms.motion.kinematics import (
+from mbsim_cli.kernels.algorithms.motion.bodies import (
     apply_to_body,
     apply_to_body2,
     at_origin,
     at_origin2,
     between2,
-    euler_frame,
-    euler_moment,
-    offset_to_parent,
     pose_of,
 )
+from mbsim_cli.kernels.algorithms.motion.kinematics import euler_frame, euler_moment, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion.variation import body_frame_twist, parent_frame_twist
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
@@ -117,20 +115,6 @@ def own_rates(tree, kin, comp):
             comp.rate[i, j] = couple[j]
         for j in range(3):
             comp.rate[i, 9 + j] = momentum[j]
-
-
-@inlined
-def rate_to_parent(tree, kin, comp, i):
-    """Couples of x' (x + d)^T, with d the shift of the reference point."""
-    p = tree.parent[i]
-    d = offset_to_parent(tree, kin, i)
-    trace = dot3(row3(comp.rate, i, 9), d)
-    for r in range(3):
-        momentum = comp.rate[i, 9 + r]
-        comp.rate[p, 9 + r] += momentum
-        comp.rate[p, 4 * r] += trace
-        for c in range(3):
-            comp.rate[p, 3 * r + c] += comp.rate[i, 3 * r + c] - momentum * d[c]
 
 
 @kernel

@@ -4,8 +4,27 @@ The transpose of ``sensors.vary_sensors``. Spatial vectors are about the global 
 reference points.
 """
 
-from mbsim_cli.kernels.algebra.spatial import accumulate2, inertia_apply, motion_at, scale6, shift_motion
-from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, load3, load3_of, row9, scale3, unrotate
+from mbsim_cli.kernels.algebra.spatial import (
+    accumulate2,
+    inertia_apply,
+    inertia_at,
+    motion_at,
+    moved,
+    scale6,
+    shift_motion,
+)
+from mbsim_cli.kernels.algebra.vectors import (
+    add3,
+    add3_to,
+    cross3,
+    dot3,
+    load3,
+    load3_of,
+    point_of,
+    row9,
+    scale3,
+    unrotate,
+)
 from mbsim_cli.kernels.algorithms.equations.along_measures import (
     along,
     does_work,
@@ -32,7 +51,7 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     with_quantity,
     wrench_of,
 )
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, pull_armature_kinetic
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import pull_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.sensors import (
     body_sensor,
     center_of_mass,
@@ -50,22 +69,14 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     pull_elastic_potential,
     pull_elastic_strain,
 )
-from mbsim_cli.kernels.algorithms.motion.kinematics import pose_of
+from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, squares, width
 from mbsim_cli.kernels.elements.columns import attitude_gradients
 from mbsim_cli.kernels.elements.element import ENERGY
-from mbsim_cli.kernels.elements.measures import (
-    is_force_line,
-    is_geometric,
-    line,
-    moved,
-    point_of,
-    pull_point,
-    pull_second_of_point,
-)
+from mbsim_cli.kernels.elements.measures import line, pull_point, pull_second_of_point
 from mbsim_cli.model.codes import Sensor
-from mbsim_cli.model.layout import COM, GRAVITY, MASS
+from mbsim_cli.model.layout import COM, GRAVITY, MASS, NONE
 
 
 @kernel
@@ -186,12 +197,12 @@ def pull_measure(model, theta, m, order, k, c, motion, kin, adj_out):
     """Add the pull-back of an adjoint of g, g' or g'' of any measure."""
     measures, none = model.measures, 0.0 * c
     value, first, second = c if order == 0 else none, c if order == 1 else none, c if order == 2 else none
-    if not is_geometric(measures.kind[m]):
+    if measures.pair[m] == NONE:
         pull_coordinate_measure(measures, theta, m, k, motion, value, first, second, adj_out)
     else:
         pair, factors = measures.pair[m], measure_factors(model, theta, m, kin)
         a, b = model.pairs.a[pair], model.pairs.b[pair]
-        L = line(is_force_line(measures.kind[m]), factors[1], factors[2])
+        L = line(measures.kind[m], factors[1], factors[2])
         if order == 0:
             between(adj_out.P, a, b, k, c, L)
             pull_own(
@@ -206,7 +217,7 @@ def pull_measure(model, theta, m, order, k, c, motion, kin, adj_out):
 @kernel
 def _pull_force(model, theta, t, f, k, c, motion, kin, adj_out):
     m = model.forces.measure[f]
-    _, by_g, by_g1 = along(model, theta, t, f, kin)
+    _, by_g, by_g1 = along(model, kin, f)
     pull_measure(model, theta, m, 0, k, by_g * c, motion, kin, adj_out)
     pull_measure(model, theta, m, 1, k, by_g1 * c, motion, kin, adj_out)
     pull_along(model, theta, t, f, k, kin, c, adj_out.theta)

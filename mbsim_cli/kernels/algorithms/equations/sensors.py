@@ -1,7 +1,16 @@
 """Sensor values at a time point, and the energy balance."""
 
-from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2, sub6
-from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, load3, load3_of, rotate, row3, row9
+from mbsim_cli.kernels.algebra.spatial import (
+    dot6,
+    inertia_apply,
+    inertia_at,
+    motion_at,
+    motion_at2,
+    moved,
+    scale6,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, load3, load3_of, point_of, rotate, row3, row9
 from mbsim_cli.kernels.algorithms.equations.along_measures import (
     along,
     does_work,
@@ -33,7 +42,7 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     vector_of,
     wrench_on_bodies,
 )
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import armature_kinetic, inertia_at, vary_armature_kinetic
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import armature_kinetic, vary_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.residual_variation import inertia_variation
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     elastic_kinetic,
@@ -44,7 +53,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_elastic_potential,
     vary_elastic_strain,
 )
-from mbsim_cli.kernels.algorithms.motion.kinematics import at_origin, at_origin2, between2, no_motion, pose_of
+from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
@@ -52,9 +61,9 @@ from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.columns import attitude
 from mbsim_cli.kernels.elements.element import ENERGY, POWER
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of, vary_direction, vary_point
+from mbsim_cli.kernels.elements.measures import vary_direction, vary_point
 from mbsim_cli.model.codes import Sensor
-from mbsim_cli.model.layout import COM, GRAVITY, MASS
+from mbsim_cli.model.layout import COM, GRAVITY, MASS, NONE
 
 
 @kernel
@@ -152,7 +161,7 @@ def sensor_direction(model, theta, s, kin):
 def _attitude_of(sensors, s, kin):
     R, _ = pose_of(kin, sensors.body[s])
     V = motion_at(kin.V, sensors.body[s])
-    still = no_motion(V)
+    still = scale6(0.0, V)
     angle, rate, _, _ = attitude(sensors.index[s], R, V, still, still)
     return angle if sensors.order[s] == 0 else rate
 
@@ -182,7 +191,7 @@ def body_sensor(model, theta, kind, s, kin):
 def measure_of_order(model, theta, m, order, motion, kin):
     """g, g' or g'' of any measure."""
     measures = model.measures
-    if not is_geometric(measures.kind[m]):
+    if measures.pair[m] == NONE:
         if order == 0:
             return coordinate_measure(measures, theta, m, motion.z)
         rate, second = coordinate_rates(measures, theta, m, motion)
@@ -197,7 +206,7 @@ def measure_of_order(model, theta, m, order, motion, kin):
 @inlined
 def value_and_rate(model, theta, m, motion, kin):
     """g and g' of any measure."""
-    if is_geometric(model.measures.kind[m]):
+    if model.measures.pair[m] != NONE:
         g, g1, _ = measure_and_rate(model, theta, m, kin)
         return g, g1
     g = coordinate_measure(model.measures, theta, m, motion.z)
@@ -216,7 +225,7 @@ def _force_of(model, theta, t, f, motion, kin):
     """Force of an element along its measure."""
     g, g1 = value_and_rate(model, theta, model.forces.measure[f], motion, kin)
     find_along(model, theta, t, f, g, g1, kin)
-    Q, _, _ = along(model, theta, t, f, kin)
+    Q, _, _ = along(model, kin, f)
     return Q
 
 
@@ -267,7 +276,7 @@ def other_power(model, theta, t, motion, multiplier, kin):
             g, g1 = value_and_rate(model, theta, model.forces.measure[f], motion, kin)
             _, by_g = energy_along(model, theta, f, g)
             find_along(model, theta, t, f, g, g1, kin)
-            Q, _, _ = along(model, theta, t, f, kin)
+            Q, _, _ = along(model, kin, f)
             total += (Q + by_g) * g1
         elif is_on_bodies(kind) and not is_dead_load(model, f):
             a, b = bodies_of(model, f)
@@ -422,7 +431,7 @@ def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
 @inlined
 def vary_any_measure(model, theta, directions, m, g, k, motion, sens, kin, tw, order):
     """Variation k, the block at g, of the value, first or second derivative of any measure."""
-    if is_geometric(model.measures.kind[m]):
+    if model.measures.pair[m] != NONE:
         return vary_geometric_measure(model, theta, directions, m, g, k, kin, tw, order)
     return vary_coordinate_measure(model.measures, theta, directions.dtheta, m, k, motion, motion_alone(sens), order)
 
@@ -430,7 +439,7 @@ def vary_any_measure(model, theta, directions, m, g, k, motion, sens, kin, tw, o
 @inlined
 def _vary_force(model, theta, directions, t, f, start, k, motion, sens, kin, tw):
     m = model.forces.measure[f]
-    _, by_g, by_g1 = along(model, theta, t, f, kin)
+    _, by_g, by_g1 = along(model, kin, f)
     dg = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 0)
     dg1 = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 1)
     own = own_along(model, theta, directions.dtheta, t, f, k, kin)

@@ -10,20 +10,25 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import clear, copy_to
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
-from mbsim_cli.kernels.algebra.spatial import dot6, rows_at, scale6, shift_motion, six_at, store2
-from mbsim_cli.kernels.algebra.vectors import cross3, load3, row3, scale3
+from mbsim_cli.kernels.algebra.spatial import dot6, only6, rows_at, scale6, shift_motion, six_at, store2
+from mbsim_cli.kernels.algebra.vectors import cross3, load3, point_of, row3, scale3
 from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import forces_of_elements, measure_and_rate, pull_forces, vary_forces
+from mbsim_cli.kernels.algorithms.equations.forces import (
+    add_force_along_measure,
+    add_force_on_bodies,
+    measure_and_rate,
+    pull_forces,
+    vary_forces,
+)
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import in_axes
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import sense, value_and_rate, vary_sensors
-from mbsim_cli.kernels.algorithms.motion.kinematics import column_at_origin, only6, pose_of
+from mbsim_cli.kernels.algorithms.motion.bodies import column_at_origin, pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S, Directions, LoadedMotion
-from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
-from mbsim_cli.kernels.elements.measures import is_geometric, point_of
 from mbsim_cli.kernels.elements.tape import pull_numbers_of_tape, run_tape, vary_numbers_of_tape
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import NONE, LoadedSignals, Model, NoSignals, Sensors, Signals
@@ -112,14 +117,18 @@ def pull_signals(model, theta, t, motion, kin, adj_out):
 # Forces of all elements, with the expressions that they read: values, variations, pull-backs.
 
 
-@inlined
+@kernel
 def element_forces(model, theta, t, motion, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
 
     Leaves in ``kin.forces`` the forces that depend on the motion of their bodies, in ``kin.signals`` the expressions.
     """
     find_signals(model, theta, t, motion, kin)
-    forces_of_elements(model, theta, t, motion, kin, W_out, Q_out)
+    for f in range(model.forces.kind.size):
+        if model.forces.measure[f] != NONE:
+            add_force_along_measure(model, theta, t, f, motion, kin, W_out, Q_out)
+        else:
+            add_force_on_bodies(model, theta, t, f, kin, W_out)
 
 
 @inlined
@@ -195,7 +204,7 @@ def find_slopes(model, theta, t, beta, gamma, motion, first, kin):
 def _tree_rows(model, theta, z, f, j, k, slope, kin, comp, T_out):
     """Take the force of one unit of component j of force f, times the slope, from the rows of its path."""
     measures, m = model.measures, model.forces.measure[f]
-    if m != NONE and not is_geometric(measures.kind[m]):
+    if m != NONE and measures.pair[m] == NONE:
         for i in range(measures.first[m], measures.first[m + 1]):
             add_to(T_out, measures.coordinate[i], k, -coordinate_slope(measures, theta, m, i, z) * slope)
     else:
@@ -279,7 +288,7 @@ def find_loads(model, theta, z, kin):
             if r != NONE:
                 work.slope[r, j] += kin.signals.slope[o + i - first]
         m = model.forces.measure[f]
-        if m != NONE and not is_geometric(measures.kind[m]):
+        if m != NONE and measures.pair[m] == NONE:
             for i in range(measures.first[m], measures.first[m + 1]):
                 work.exerted[measures.coordinate[i], j] += coordinate_slope(measures, theta, m, i, z)
         else:
@@ -302,9 +311,13 @@ def _read(transposed, work, j, x, mu, k):
     return total
 
 
-@_with_loads(lambda model, transposed, factor, kin, columns: True)
-def with_loads(model, transposed, factor, kin, columns):
-    """Complete the solutions of ``columns`` by the factors, of the transposed matrix or not; False if singular."""
+@_with_loads(lambda model, theta, z, transposed, factor, kin, columns: True)
+def with_loads(model, theta, z, transposed, factor, kin, columns):
+    """Complete the solutions of ``columns`` by the factors, of the transposed matrix or not; False if singular.
+
+    Needs ``element_forces`` at the coordinates z.
+    """
+    find_loads(model, theta, z, kin)
     work = kin.signals.load
     own, r = work.columns, work.force.size
     for j in range(r):

@@ -18,6 +18,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     cross_motion,
     dot6,
     inertia_apply,
+    inertia_at,
     motion_at,
     motion_at2,
     scale6,
@@ -39,7 +40,6 @@ from mbsim_cli.kernels.algebra.vectors import (
     sub3,
     unrotate,
 )
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.residual_variation import rate_matrix
 from mbsim_cli.kernels.algorithms.equations.sensors import center_of_mass
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_own

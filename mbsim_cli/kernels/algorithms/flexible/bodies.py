@@ -12,6 +12,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     dot6,
     motion_at,
     motion_at2,
+    only6,
     rows_at,
     scale6,
     shift_motion,
@@ -31,13 +32,12 @@ from mbsim_cli.kernels.algebra.vectors import (
     unrotate,
 )
 from mbsim_cli.kernels.algorithms.by_type import with_elastic
-from mbsim_cli.kernels.algorithms.motion.kinematics import (
+from mbsim_cli.kernels.algorithms.motion.bodies import (
     apply_to_body,
     apply_to_body2,
     at_origin,
     at_origin2,
     column_at_origin,
-    only6,
     pose_of,
     spread,
 )
@@ -232,7 +232,7 @@ def _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out):
         Y, X = only6(rows_at(comp.columns, COLUMN_Y, k), bits), only6(rows_at(comp.columns, COLUMN_X, k), bits)
         dw, dalpha, da = change_in_body(R, r, w, v, Y, X)
         dW = scale6(-1.0, to_origin(R, r, changed_wrench(comp.D, dalpha, da, dw)))
-        spread(model.pairs, pair, comp, s, N, push, add6(dW, cross_force(N, push)), T_out)
+        spread(model.pairs, pair, comp, s, N, push, add6(dW, cross_force(N, push)), T_out)  # a is the ground
         for j in range(n):
             add_to(T_out, c + j, k, changed_row(comp.D, 6 + j, dalpha, da, dw))
 

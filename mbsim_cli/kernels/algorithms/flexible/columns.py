@@ -8,20 +8,15 @@ the kernels from columns to coordinates. Compiled functions return arrays in tup
 from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.flexible.bodies import (
     flexible_forces,
-    shape_bodies,
     slope_bodies,
     start_elastic_rows,
     vary_flexible_forces,
 )
 from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     apply_columns,
-    jacobian_to_coordinates,
     matrix_to_coordinates,
-    place_columns,
     pull_columns,
     pull_virtual,
-    rates_of_columns,
-    rows_to_coordinates,
     spread_columns,
     vary_motion_of_columns,
     vary_rows,
@@ -32,25 +27,10 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
     Motion,
     Virtual,
     motion_alone,
-    of_position,
 )
 from mbsim_cli.model.layout import FlexibleTree
 
 with_columns = only_with("model.tree", FlexibleTree)
-
-
-@with_columns(lambda model, theta, z, kin: of_position(z))
-def columns_placed(model, theta, z, kin):
-    """Place columns: z of their motion."""
-    place_columns(model.tree, theta, z, kin.rows, kin.motion.z)
-    return motion_alone(kin.motion)
-
-
-@with_columns(lambda model, theta, state, kin: motion_alone(state))
-def columns_moved(model, theta, state, kin):
-    """Move columns, which stand where they were placed."""
-    rates_of_columns(model.tree, theta, kin.rows, state.zd, state.zdd, kin.motion)
-    return motion_alone(kin.motion)
 
 
 @with_columns(lambda model, state, kin, comp: motion_alone(state))
@@ -94,12 +74,6 @@ def equations_of(model, comp, eq):
     return comp.equations
 
 
-@with_columns(lambda model, kin, eq: (eq.J,))
-def jacobian_of(model, kin, eq):
-    """Derivatives of the constraints."""
-    return (kin.J,)
-
-
 @with_columns(lambda model, comp, M_out: (M_out,))
 def matrix_of(model, comp, M_out):
     """Where a matrix of the equations goes."""
@@ -126,12 +100,6 @@ def virtual_of(model, virtual):
 
 
 # What bodies that deform add ------------------------------------------------------------------------------------------
-
-
-@with_columns(lambda model, theta, kin: None)
-def shape_placed(model, theta, kin):
-    """``shape_bodies`` where columns were placed."""
-    shape_bodies(model, theta, kin.motion.z, kin)
 
 
 @with_columns(lambda model, theta, kin, comp: None)
@@ -161,18 +129,6 @@ def spread_virtual(model, kin, virtual):
 
 
 # To coordinates -------------------------------------------------------------------------------------------------------
-
-
-@with_columns(lambda model, kin, J_out: None)
-def bring_jacobian(model, kin, J_out):
-    """Derivatives of the constraints by coordinates."""
-    jacobian_to_coordinates(model.tree, kin.rows, kin.J, J_out)
-
-
-@with_columns(lambda model, kin, comp, G_out: None)
-def bring_residual(model, kin, comp, G_out):
-    """The residual's rows of coordinates."""
-    rows_to_coordinates(model.tree, kin.rows, comp.equations.G, G_out)
 
 
 @with_columns(lambda model, kin, M, M_out: None)

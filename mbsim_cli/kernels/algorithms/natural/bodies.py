@@ -11,16 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import axpy6, motion_at, scale6, store
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, rotate, row3, row9, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraints
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces
+from mbsim_cli.kernels.algorithms.equations.forces import constraint_forces
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import place_inertia
 from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, put
-from mbsim_cli.kernels.elements.measures import is_geometric, wrap_angle
+from mbsim_cli.kernels.elements.measures import wrap_angle
+from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import COM, GRAVITY, NONE
 
 POSE = 12  # numbers of r and the columns of R
@@ -297,13 +299,15 @@ def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out
     constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out)
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
-        if is_geometric(model.measures.kind[m]):
+        if model.measures.pair[m] != NONE:
             pair, L = model.measures.pair[m], motion_at(line_out, r)
             _add_row(tree, theta, kin, model.pairs.b[pair], 1.0, L, r, jacobian_out)
             _add_row(tree, theta, kin, model.pairs.a[pair], -1.0, L, r, jacobian_out)
     for j in range(tree.defined.size):
         r, c = tree.defined[j], tree.definition[j]
-        phi_out[r] = wrap_angle(model.measures.kind[model.constraints.measure[r]], phi_out[r] - z[c])
+        phi_out[r] -= z[c]
+        if model.measures.kind[model.constraints.measure[r]] == Measure.ANGLE:
+            phi_out[r] = wrap_angle(phi_out[r])
         jacobian_out[r, c] = -1.0
     for j in range(tree.rigid.size):
         r, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
@@ -357,7 +361,8 @@ def natural_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out):
 @kernel
 def natural_loads(model, theta, t, motion, multiplier, lines, kin, W_out, Q_out):
     """Forces of elements and constraints on the bodies W (nb + 1, 6) and the coordinates Q (n,), but for rigidity."""
-    clear_wrenches(W_out, Q_out)
+    clear(W_out)
+    clear(Q_out)
     element_forces(model, theta, t, motion, kin, W_out, Q_out)
     hold(model, theta, motion.z, multiplier, lines, kin, W_out, Q_out)
 

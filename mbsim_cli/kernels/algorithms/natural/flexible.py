@@ -37,7 +37,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_flexible_forces,
     vary_resting_force,
 )
-from mbsim_cli.kernels.algorithms.motion.kinematics import apply_to_body, apply_to_body2, pose_of
+from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, apply_to_body2, pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
@@ -53,6 +53,7 @@ from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.flexible import flexible_slopes, flexible_tangent
 from mbsim_cli.kernels.elements.measures import wrap_angle
+from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import DEFORMING, NONE
 
 _with_elastic = only_with("tree", *DEFORMING)
@@ -378,7 +379,9 @@ def weld_nodes(model, theta, z, phi_out, jacobian_out):
         i = tree.weld[v]
         first, last, _ = _form(tree, v)
         s, s1, _, _ = _function_at(tree, theta, v, z)
-        phi_out[i] = wrap_angle(model.measures.kind[model.constraints.measure[i]], phi_out[i] - s)
+        phi_out[i] -= s
+        if model.measures.kind[model.constraints.measure[i]] == Measure.ANGLE:
+            phi_out[i] = wrap_angle(phi_out[i])
         for c in range(first, last):
             jacobian_out[i, c] -= s1 * _row(tree, theta, v, z, c)
 

@@ -33,7 +33,7 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
 from mbsim_cli.kernels.algorithms.natural.variation import columns2
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
-from mbsim_cli.kernels.elements.measures import is_geometric
+from mbsim_cli.model.layout import NONE
 
 
 @kernel
@@ -272,7 +272,7 @@ def pull_natural_velocity(model, theta, lines, rates, zd, nu2, kin, adj, zd_out)
     tree, rows = model.tree, model.constraints.measure
     clear_poses(adj)
     for i in range(rows.size):
-        if is_geometric(model.measures.kind[rows[i]]):
+        if model.measures.pair[rows[i]] != NONE:
             pair = model.measures.pair[rows[i]]
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             for g in range(0, nu2.shape[1], width(nu2)):

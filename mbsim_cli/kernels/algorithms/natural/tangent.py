@@ -22,7 +22,6 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, row3, rows3, scale3, sub3
 from mbsim_cli.kernels.algorithms.by_type import only_with
-from mbsim_cli.kernels.algorithms.equations.along_measures import is_along
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, coordinate_slope, has_curve, rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.forces import acts_on_bodies, coordinate_force_part
 from mbsim_cli.kernels.algorithms.equations.signals import find_slopes, set_motion, unit_force
@@ -45,7 +44,6 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
 from mbsim_cli.kernels.algorithms.natural.variation import add_power, vary_natural_force, vary_natural_pull
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
-from mbsim_cli.kernels.elements.measures import is_geometric
 from mbsim_cli.model.layout import GROUND, NONE, LoadedSignals, Signals
 
 RATES = 8  # direction of the first unit rate; unit twists come first
@@ -103,7 +101,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):
             # the bodies whose motion against each other changes it; one that is given acts from the ground
-            on_measure = is_along(model.forces.kind[f])
+            on_measure = model.forces.measure[f] != NONE
             pair = model.measures.pair[model.forces.measure[f]] if on_measure else model.forces.pair[f]
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             _let_move(seeds.twists, b, 1.0)
@@ -308,7 +306,7 @@ def add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, own, T_
 @inlined
 def _rows(model, theta, z, f, j, k, slope, kin, T_out):
     measures, m = model.measures, model.forces.measure[f]
-    if m != NONE and not is_geometric(measures.kind[m]):
+    if m != NONE and measures.pair[m] == NONE:
         for i in range(measures.first[m], measures.first[m + 1]):
             add_to(T_out, measures.coordinate[i], k, -coordinate_slope(measures, theta, m, i, z) * slope)
     else:

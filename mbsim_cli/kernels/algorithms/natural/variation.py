@@ -48,7 +48,7 @@ from mbsim_cli.kernels.algorithms.equations.forces import (
 )
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.signals import vary_signals
-from mbsim_cli.kernels.algorithms.motion.kinematics import between2
+from mbsim_cli.kernels.algorithms.motion.bodies import between2
 from mbsim_cli.kernels.algorithms.motion.variation import vary_ground
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
@@ -66,7 +66,6 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
-from mbsim_cli.kernels.elements.measures import is_geometric
 from mbsim_cli.model.layout import GRAVITY, NONE
 
 
@@ -273,7 +272,7 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
             put(tw.N2, tree.theta.size, c, k, 0.0)
         for i in range(model.constraints.measure.size):
             m = model.constraints.measure[i]
-            if is_geometric(model.measures.kind[m]):
+            if model.measures.pair[m] != NONE:
                 pair = model.measures.pair[m]
                 a, b = model.pairs.a[pair], model.pairs.b[pair]
                 N1, N2 = between2(tw.N1, kin, a, b, k), between2(tw.N2, kin, a, b, k)

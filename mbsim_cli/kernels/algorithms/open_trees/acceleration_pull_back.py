@@ -17,6 +17,7 @@ from mbsim_cli.kernels.algebra.arrays import clear, copy_to, is_nothing
 from mbsim_cli.kernels.algebra.spatial import (
     axpy6,
     inertia_apply,
+    inertia_at,
     motion_at,
     motion_at2,
     shift_motion,
@@ -24,7 +25,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vectors import inner4, norm2
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, set_armatures
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import set_armatures
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
     offset_to_parent,
     position_kinematics,

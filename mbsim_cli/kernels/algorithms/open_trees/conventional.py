@@ -17,17 +17,13 @@ from mbsim_cli.kernels.algebra.spatial import (
     cross_force,
     dot6,
     inertia_apply,
+    inertia_at,
     motion_at,
     motion_at2,
     rows_at,
     sub6,
 )
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
-    add_armature_mass,
-    body_force,
-    inertia_at,
-    vary_armatures_alone,
-)
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import add_armature_mass, body_force, vary_armatures_alone
 from mbsim_cli.kernels.algorithms.equations.residual_variation import vary_inertia
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_columns, vary_velocity

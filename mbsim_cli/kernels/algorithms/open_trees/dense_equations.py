@@ -11,7 +11,6 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
 from mbsim_cli.kernels.algebra.vectors import inner4, norm2
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
@@ -61,7 +60,8 @@ def move_unforced(model, theta, t, motion, kin, eq, W_out):
     unforced = Motion(motion.z, motion.zd, eq.zero)
     position_kinematics(model.tree, theta, motion.z, False, kin)
     motion_kinematics(model.tree, theta, unforced, kin)
-    clear_wrenches(W_out, eq.Q)
+    clear(W_out)
+    clear(eq.Q)
     element_forces(model, theta, t, unforced, kin, W_out, eq.Q)
 
 

@@ -22,6 +22,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     articulated_at,
     axpy6,
     dot6,
+    inertia_at,
     motion_at,
     motion_at2,
     of_rigid,
@@ -34,12 +35,13 @@ from mbsim_cli.kernels.algebra.spatial import (
     subtract_dyad,
 )
 from mbsim_cli.kernels.algebra.vectors import load3, rotate, row3, rows3, scale3, sub3, symmetric_rotate
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at, set_armatures
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, set_armatures
 from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
 from mbsim_cli.kernels.algorithms.flexible.bodies import elastic_count, slope_bodies, vary_flexible_forces
 from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_motion_of_columns, vary_rows
 from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_kinematics, flexible_twists
-from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, offset_to_parent, pose_of, set_ground
+from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, offset_to_parent, set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
@@ -62,7 +64,7 @@ from mbsim_cli.kernels.algorithms.open_trees.recursive import (
     vary_coordinate_accelerations,
 )
 from mbsim_cli.kernels.algorithms.systems.contract import place, shape
-from mbsim_cli.kernels.algorithms.systems.system_of_trees import load_free
+from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import load_free
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, numbers, put, width, zeros
 from mbsim_cli.kernels.elements.flexible_work import CR, CT, H, J, M, modes_of, pair_row, six_of
@@ -447,7 +449,7 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
     tree, kin, art, columns = model.tree, dyn.kin, dyn.art, dyn.kin.motion
     clear(motion.zdd)
     driven_acceleration(model, theta, t, dyn.open_tree, motion.zdd)
-    load_free(model, theta, t, True, motion, kin, dyn.loads, dyn.loads.equations)
+    load_free(model, theta, t, True, motion, kin, dyn.loads)
     set_armatures(model, theta, art.armature)
     if not factor_columns(tree, theta, kin, art):
         return False
@@ -485,7 +487,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     dtheta = directions.dtheta
     tree, kin, art, tw, x, driver = model.tree, dyn.kin, dyn.art, dyn.tw, dyn.varied.x, dyn.art.driver
     motion, change, forces = motion_alone(kin.motion), motion_alone(tw.change), dyn.loads.equations
-    load_free(model, theta, t, True, motion_alone(state), kin, dyn.loads, dyn.loads.equations)
+    load_free(model, theta, t, True, motion_alone(state), kin, dyn.loads)
     column_kinematics(tree, theta, motion, kin)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
     vary_motion_of_columns(

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import clear
-from mbsim_cli.kernels.algebra.spatial import add6, dot6, inertia_apply, motion_at, motion_at2
+from mbsim_cli.kernels.algebra.spatial import add6, dot6, inertia_apply, inertia_at, motion_at, motion_at2
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
     add_armature_mass,
     composite_inertia,
-    inertia_at,
     mass_matrix,
     residual,
     vary_armatures_alone,

@@ -26,6 +26,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     cross_force,
     dot6,
     inertia_apply,
+    inertia_at,
     motion_at,
     motion_at2,
     shift_force,
@@ -38,8 +39,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     subtract_dyad,
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, dot3, inner4, norm2, rate_column, scale3
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at, set_armatures
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, set_armatures
 from mbsim_cli.kernels.algorithms.equations.residual_variation import own_inertia_force, rate_apply, rate_matrix
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
@@ -429,7 +429,8 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
     clear(zdd_out)
     driven_acceleration(model, theta, t, dyn.open_tree, zdd_out)
     motion_kinematics(tree, theta, motion, kin)
-    clear_wrenches(dyn.W, dyn.Q)
+    clear(dyn.W)
+    clear(dyn.Q)
     element_forces(model, theta, t, Motion(z, zd, zd), kin, dyn.W, dyn.Q)
     set_axes(tree, theta, kin, art)
     start_bodies(tree, kin, dyn.W, art)

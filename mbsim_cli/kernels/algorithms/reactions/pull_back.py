@@ -23,7 +23,7 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_c
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope, pull_line, pull_slope
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_axes, pull_bodies
-from mbsim_cli.kernels.algorithms.motion.kinematics import pose_of
+from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
     AXES,
@@ -39,7 +39,6 @@ from mbsim_cli.kernels.algorithms.reactions.reactions import (
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
-from mbsim_cli.kernels.elements.measures import is_geometric
 from mbsim_cli.model.layout import NONE, R_P
 
 
@@ -94,7 +93,7 @@ def _pull_multipliers(model, theta, z, lines, virtual, adj_out):
         m = model.constraints.measure[r]
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            if is_geometric(measures.kind[m]):
+            if measures.pair[m] != NONE:
                 a, b = model.pairs.a[measures.pair[m]], model.pairs.b[measures.pair[m]]
                 U = sub6(motion_at2(virtual.U, b, k), motion_at2(virtual.U, a, k))
                 add_to(adj_out.lam, r, k, dot6(U, motion_at(lines, r)))
@@ -142,7 +141,7 @@ def _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, ad
     for e in range(reactions.first[s], reactions.first[s + 1]):
         r = reactions.equation[e]
         m = model.constraints.measure[r]
-        if is_geometric(measures.kind[m]):
+        if measures.pair[m] != NONE:
             L, sign = motion_at(lines, r), -1.0 * reactions.equation_sign[e]
             add_to(adj_out.lam, r, k, sign * dot6(U, L))
             K = scale6(sign * multiplier[r], U)
@@ -177,7 +176,7 @@ def _pull_amount(model, theta, reactions, s, c, k, motion, hat, virtual, adj_out
     for e in range(reactions.first[s], reactions.first[s + 1]):
         r = reactions.equation[e]
         m = model.constraints.measure[r]
-        if not is_geometric(measures.kind[m]):
+        if measures.pair[m] == NONE:
             for j in range(measures.first[m], measures.first[m + 1]):
                 if measures.coordinate[j] == c:
                     add_to(adj_out.lam, r, k, -coordinate_slope(measures, theta, m, j, motion.z) * hat)

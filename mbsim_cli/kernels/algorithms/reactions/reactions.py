@@ -7,6 +7,7 @@ drive or hold a single coordinate.
 Derivation: docs/theory/reactions.md.
 """
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
     accumulate_shifted2,
@@ -14,8 +15,10 @@ from mbsim_cli.kernels.algebra.spatial import (
     axpy6,
     cross_force,
     inertia_apply,
+    inertia_at,
     motion_at,
     motion_at2,
+    moved,
     scale6,
     shift_force,
     store,
@@ -32,6 +35,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     load9_of,
     matmul9,
     matmul9_transposed,
+    point_of,
     rotate,
     row3,
     row9,
@@ -46,12 +50,11 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import (
-    clear_wrenches,
     constraint_forces,
     slope_variation,
     vary_measure_from_first,
 )
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force
 from mbsim_cli.kernels.algorithms.equations.residual_variation import (
     clear_forces,
     own_inertia_force,
@@ -65,18 +68,12 @@ from mbsim_cli.kernels.algorithms.equations.signals import (
     vary_element_forces,
     vary_multipliers,
 )
-from mbsim_cli.kernels.algorithms.motion.kinematics import (
-    apply_to_body2,
-    at_origin2,
-    between2,
-    offset_to_parent,
-    pose_of,
-)
+from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body2, at_origin2, between2, pose_of
+from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
-from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
 from mbsim_cli.model.layout import GROUND, NONE, R_P
 
 AXES = 3  # in the block of a reaction, after its point
@@ -86,13 +83,14 @@ REACTION_SIZE = 6  # force, then moment
 @inlined
 def drives_one(measures, m):
     """Whether a constraint on this measure moves or holds a single coordinate: its joint carries what that takes."""
-    return not is_geometric(measures.kind[m]) and measures.first[m + 1] - measures.first[m] == 1
+    return measures.pair[m] == NONE and measures.first[m + 1] - measures.first[m] == 1
 
 
 @kernel
 def multiplier_forces(model, theta, motion, lines, kin, comp, Q):
     """Forces of constraints alone, as ``cross_joints`` leaves them: what multipliers change while the motion stays."""
-    clear_wrenches(comp.W, Q)
+    clear(comp.W)
+    clear(Q)
     _constraint_part(model, theta, motion, lines, kin, comp, Q)
     for i in range(model.tree.parent.size):
         store(comp.W, i, scale6(-1.0, motion_at(comp.W, i)))
@@ -106,7 +104,8 @@ def act_on_bodies(model, theta, t, motion, lines, kin, comp, Q):
     But for what joints carry. Needs the LoadedMotion in ``kin``, whose forces by motion are found here, and the lines
     (m, LINE_SIZE).
     """
-    clear_wrenches(comp.W, Q)
+    clear(comp.W)
+    clear(Q)
     read_multipliers(model, motion.lam, kin)
     element_forces(model, theta, t, motion_alone(motion), kin, comp.W, Q)
     _constraint_part(model, theta, motion, lines, kin, comp, Q)
@@ -203,7 +202,7 @@ def beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp):
         W = scale6(reactions.sign[s], shift_force(motion_at(comp.F, i), scale3(-1.0, row3(kin.ref, i, 0))))
     for e in range(reactions.first[s], reactions.first[s + 1]):
         r = reactions.equation[e]
-        if is_geometric(model.measures.kind[model.constraints.measure[r]]):
+        if model.measures.pair[model.constraints.measure[r]] != NONE:
             W = axpy6(-reactions.equation_sign[e] * multiplier[r], motion_at(lines, r), W)
     return W
 
@@ -216,7 +215,7 @@ def on_column(model, theta, reactions, s, c, motion, Q):
         amount -= Q[c]
     for e in range(reactions.first[s], reactions.first[s + 1]):
         m = model.constraints.measure[reactions.equation[e]]
-        if not is_geometric(model.measures.kind[m]):
+        if model.measures.pair[m] == NONE:
             for j in range(model.measures.first[m], model.measures.first[m + 1]):
                 if model.measures.coordinate[j] == c:
                     slope = coordinate_slope(model.measures, theta, m, j, motion.z)
@@ -271,7 +270,7 @@ def _by_multipliers(model, theta, z, d_multiplier, lines, kin, tw, dQ):
         for g in range(0, d_multiplier.shape[1], width(d_multiplier)):
             k = block(d_multiplier, g)
             change = at(d_multiplier, r, k)
-            if is_geometric(measures.kind[m]):
+            if measures.pair[m] != NONE:
                 dW = scale6(change, motion_at(lines, r))
                 apply_to_body2(tw.F, kin, model.pairs.b[measures.pair[m]], k, 1.0, dW)
                 apply_to_body2(tw.F, kin, model.pairs.a[measures.pair[m]], k, -1.0, dW)
@@ -366,7 +365,7 @@ def _vary_beside_columns(model, theta, directions, reactions, s, g, k, multiplie
     for e in range(reactions.first[s], reactions.first[s + 1]):
         r = reactions.equation[e]
         m = model.constraints.measure[r]
-        if is_geometric(measures.kind[m]):
+        if measures.pair[m] != NONE:
             a, b, L = pairs.a[measures.pair[m]], pairs.b[measures.pair[m]], motion_at(lines, r)
             N = between2(tw.N, kin, a, b, k)
             touched = directions.touch.measure[m, g]
@@ -387,7 +386,7 @@ def _vary_on_column(model, theta, dtheta, reactions, s, c, k, motion, sens, dQ):
     for e in range(reactions.first[s], reactions.first[s + 1]):
         r = reactions.equation[e]
         m = model.constraints.measure[r]
-        if not is_geometric(measures.kind[m]):
+        if measures.pair[m] == NONE:
             for j in range(measures.first[m], measures.first[m + 1]):
                 if measures.coordinate[j] == c:
                     slope = coordinate_slope(measures, theta, m, j, motion.z)

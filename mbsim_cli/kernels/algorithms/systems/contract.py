@@ -6,13 +6,12 @@ A new system is a module with these functions and a row of the table.
 from types import ModuleType
 
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
-from mbsim_cli.kernels.algorithms.systems import system_of_points, system_of_trees
-from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.algorithms.systems import system_of_flexible_trees, system_of_points, system_of_trees
 from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 
 SYSTEMS: dict[type, ModuleType] = {
     Tree: system_of_trees,
-    FlexibleTree: system_of_trees,
+    FlexibleTree: system_of_flexible_trees,
     Natural: system_of_points,
     FlexibleNatural: system_of_points,
 }
@@ -36,6 +35,7 @@ rotate_prediction = _of_system(
 )
 constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
 load = _of_system("load", "``move_bodies``, forces and the residual G of the state; needs ``place`` and ``constrain``.")
+evaluate = _of_system("evaluate", "``place``, ``constrain`` and ``load``: kinematics, Phi, J and G at the state.")
 tangent = _of_system("tangent", "``move_columns``, and T = M + beta C + gamma K at the state evaluated last.")
 # The same without constraints, of open trees
 evaluate_free = _of_system("evaluate_free", "Kinematics and residual G at the state.")
@@ -87,11 +87,3 @@ pull_at_rest = _of_system(
 pull_residual = _of_system(
     "pull_residual", "The pull-back of mu . G + nu . Phi; needs ``evaluate`` and ``move_columns``."
 )
-
-
-@inlined
-def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    """Kinematics, constraints and residual G, Phi, J at the state."""
-    place(model, theta, state.z, at_center, kin)
-    constrain(model, theta, t, state.z, kin, eq)
-    load(model, theta, t, state, kin, comp, eq)

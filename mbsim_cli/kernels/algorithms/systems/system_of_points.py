@@ -3,8 +3,8 @@
 Functions of ``natural.flexible`` are chosen by the type of ``model.tree``, and do nothing where no body deforms.
 """
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_constraint_rates, pull_constraints
-from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, pull_signals
@@ -78,6 +78,7 @@ from mbsim_cli.kernels.compiler.jit import inlined, merged
 __all__ = ["energies", "measure_and_rate_of", "read_sensors", "speeds", "vary_readings"]  # as of trees
 
 
+@inlined
 def place(model, theta, z, at_center, kin):
     """See ``contract``; so for all functions here."""
     place_bodies(model.tree, theta, z, kin)
@@ -105,11 +106,19 @@ def rotate_prediction(model, h, state, differences, expected):
     return rotate_expected(model.tree, h, state, differences, expected)
 
 
+@inlined
 def constrain(model, theta, t, z, kin, eq):
     natural_constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
     weld_nodes(model, theta, z, eq.phi, eq.J)
 
 
+def evaluate(model, theta, t, at_center, state, kin, comp, eq):
+    place(model, theta, state.z, at_center, kin)
+    constrain(model, theta, t, state.z, kin, eq)
+    load(model, theta, t, state, kin, comp, eq)
+
+
+@inlined
 def load(model, theta, t, state, kin, comp, eq):
     move_bodies(model, theta, state, kin)
     natural_loads(model, theta, t, motion_alone(state), state.lam, eq.lines, kin, comp.W, eq.Q)
@@ -163,7 +172,8 @@ def vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, r
 @inlined
 def _vary_rest(model, theta, directions, z, dz, lines, kin, comp, tw, load, dG_out):
     clear_forces(tw, dG_out)
-    clear_wrenches(comp.held, comp.Q)
+    clear(comp.held)
+    clear(comp.Q)
     hold(model, theta, z, load.multiplier, lines, kin, comp.held, comp.Q)
     vary_elastic_rest(model, theta, directions, z, load.x, dz, kin, comp, tw, dG_out)
     vary_natural_pulls(model, theta, directions, lines, load.multiplier, z, dz, kin, tw, dG_out)
@@ -208,7 +218,8 @@ def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
 
 def pull_at_rest(model, theta, t, state, eq, kin, comp, virtual, no_nu, adj):
     z, x, multiplier = state.z, state.zdd, state.lam
-    clear_wrenches(comp.held, comp.Q)
+    clear(comp.held)
+    clear(comp.Q)
     hold(model, theta, z, multiplier, eq.lines, kin, comp.held, comp.Q)
     resting_bodies(model, theta, z, x, kin, comp)
     virtual_poses(model.tree, theta, kin, virtual)
