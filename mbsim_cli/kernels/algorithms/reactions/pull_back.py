@@ -43,7 +43,7 @@ from mbsim_cli.model.layout import NONE, R_P
 
 
 @kernel
-def move_virtually(model, theta, reactions, motion, lines, Q, kin, comp, virtual, hat, adj_out):
+def move_virtually(model, theta, reactions, acting, virtual, hat, adj_out):
     """Leave in ``virtual`` what adjoints of the reactions move, and add what their own points and axes have.
 
     hat (width, p) are the adjoints; needs ``act_on_bodies`` and ``cross_joints``.
@@ -53,7 +53,7 @@ def move_virtually(model, theta, reactions, motion, lines, Q, kin, comp, virtual
     for s in range(reactions.joint.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            _pull_reaction(model, theta, reactions, s, k, motion, lines, Q, kin, comp, virtual, hat, adj_out)
+            _pull_reaction(model, theta, reactions, s, k, acting, virtual, hat, adj_out)
     for i in range(model.tree.parent.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
@@ -61,11 +61,12 @@ def move_virtually(model, theta, reactions, motion, lines, Q, kin, comp, virtual
 
 
 @kernel
-def pull_crossing(model, theta, t, motion, beside, lines, kin, comp, virtual, no_nu, adj_out):
+def pull_crossing(model, theta, t, acting, beside, virtual, no_nu, adj_out):
     """Add the pull-back of the power of all that acts on bodies, which stand still in space as they move virtually.
 
     ``beside`` (m,) is work, no_nu (m, p) are zeros.
     """
+    motion, lines, kin = acting.motion, acting.lines, acting.kin
     for r in range(motion.lam.size):  # of all that acts beside the joints
         carried = drives_one(model.measures, model.constraints.measure[r])
         beside[r] = 0.0 if carried else motion.lam[r]
@@ -76,7 +77,7 @@ def pull_crossing(model, theta, t, motion, beside, lines, kin, comp, virtual, no
     for i in range(model.tree.parent.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            _hold(i, k, motion_at2(virtual.U, i, k), motion_at(comp.W, i), adj_out)
+            _hold(i, k, motion_at2(virtual.U, i, k), motion_at(acting.comp.W, i), adj_out)
 
 
 @inlined
@@ -104,26 +105,27 @@ def _pull_multipliers(model, theta, z, lines, virtual, adj_out):
 
 
 @kernel
-def _pull_reaction(model, theta, reactions, s, k, motion, lines, Q, kin, comp, virtual, hat, adj_out):
+def _pull_reaction(model, theta, reactions, s, k, acting, virtual, hat, adj_out):
     """Pull the components of reaction s back; leaves in ``virtual`` the motion that their adjoints give."""
-    o, E = reactions.theta[s], axes_of(theta, reactions, s, kin)
+    kin, o = acting.kin, reactions.theta[s]
+    E = axes_of(theta, reactions, s, kin)
     force = rotate(E, load3_of(hat, REACTION_SIZE * s, k))
     moment = rotate(E, load3_of(hat, REACTION_SIZE * s + 3, k))
-    W = reaction(model, theta, reactions, s, motion, lines, Q, kin, comp)
+    W = reaction(model, theta, reactions, s, acting)
     _pull_turn(
         theta, reactions.axes_body[s], o + AXES, k, add3(cross3(moment, W[0]), cross3(force, W[1])), kin, adj_out
     )
     x, b = point_of_reaction(theta, reactions, s, kin), reactions.point_body[s]
     R, _ = pose_of(kin, b)
-    by_x = cross3(moment, beside_columns(model, theta, reactions, s, motion.lam, lines, kin, comp)[1])
+    by_x = cross3(moment, beside_columns(model, theta, reactions, s, acting)[1])
     accumulate2(adj_out.P, b, k, 1.0, (cross3(x, by_x), by_x))
     add3_to(adj_out.theta, o, k, unrotate(R, by_x))
     U = (moment, sub3(force, cross3(moment, x)))
     if reactions.joint[s] != NONE:
         accumulate2(virtual.U, reactions.joint[s], k, reactions.sign[s], U)
-    _pull_equations(model, theta, reactions, s, k, motion.lam, lines, kin, U, adj_out)
+    _pull_equations(model, theta, reactions, s, k, acting, U, adj_out)
     if reactions.column_body[s] != NONE:
-        _pull_columns(model, theta, reactions, s, k, motion, Q, kin, force, moment, virtual, adj_out)
+        _pull_columns(model, theta, reactions, s, k, acting, force, moment, virtual, adj_out)
 
 
 @inlined
@@ -135,24 +137,24 @@ def _pull_turn(theta, b, o, k, turn, kin, adj_out):
 
 
 @inlined
-def _pull_equations(model, theta, reactions, s, k, multiplier, lines, kin, U, adj_out):
+def _pull_equations(model, theta, reactions, s, k, acting, U, adj_out):
     """Pull back the forces of geometric equations."""
     measures = model.measures
     for e in range(reactions.first[s], reactions.first[s + 1]):
         r = reactions.equation[e]
         m = model.constraints.measure[r]
         if measures.pair[m] != NONE:
-            L, sign = motion_at(lines, r), -1.0 * reactions.equation_sign[e]
+            L, sign = motion_at(acting.lines, r), -1.0 * reactions.equation_sign[e]
             add_to(adj_out.lam, r, k, sign * dot6(U, L))
-            K = scale6(sign * multiplier[r], U)
-            pull_line(model, theta, m, k, kin, 0.0 * U[0][0], scale6(0.0, K), K, adj_out)
+            K = scale6(sign * acting.motion.lam[r], U)
+            pull_line(model, theta, m, k, acting.kin, 0.0 * U[0][0], scale6(0.0, K), K, adj_out)
             _hold(model.pairs.b[measures.pair[m]], k, K, L, adj_out)
 
 
 @inlined
-def _pull_columns(model, theta, reactions, s, k, motion, Q, kin, force, moment, virtual, adj_out):
+def _pull_columns(model, theta, reactions, s, k, acting, force, moment, virtual, adj_out):
     """Pull back forces along columns, from the last one; an axis turns with all columns before it."""
-    tree, i = model.tree, reactions.column_body[s]
+    tree, i, kin = model.tree, reactions.column_body[s], acting.kin
     turn = scale3(0.0, force)
     for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
         kind, axis = tree.column_kind[c], axis_of(tree, kin, c)
@@ -160,10 +162,10 @@ def _pull_columns(model, theta, reactions, s, k, motion, Q, kin, force, moment, 
             add_to(adj_out.z, c, k, dot3(turn, axis))
         if not is_euler(kind):
             hat = force if is_translation(kind) else moment
-            amount = on_column(model, theta, reactions, s, c, motion, Q)
+            amount = on_column(model, theta, reactions, s, c, acting)
             turn = axpy3(amount, cross3(axis, hat), turn)
             amount_hat = reactions.sign[s] * dot3(hat, axis)
-            _pull_amount(model, theta, reactions, s, c, k, motion, amount_hat, virtual, adj_out)
+            _pull_amount(model, theta, reactions, s, c, k, acting.motion, amount_hat, virtual, adj_out)
     _pull_turn(theta, tree.parent[i], tree.theta[i] + R_P, k, turn, kin, adj_out)
 
 

@@ -7,6 +7,10 @@ drive or hold a single coordinate.
 Derivation: docs/theory/reactions.md.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
@@ -70,7 +74,7 @@ from mbsim_cli.kernels.algorithms.equations.signals import (
 )
 from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body2, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
-from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
+from mbsim_cli.kernels.algorithms.motion.workspace import Composite, Kinematics, LoadedMotion, Twists, motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
@@ -80,6 +84,24 @@ AXES = 3  # in the block of a reaction, after its point
 REACTION_SIZE = 6  # force, then moment
 
 
+class Acting(NamedTuple):
+    """What reactions are read from at a time point."""
+
+    motion: LoadedMotion  # of columns
+    lines: np.ndarray  # (m, LINE_SIZE)
+    Q: np.ndarray  # (n,) forces on columns, but for what joints carry
+    kin: Kinematics
+    comp: Composite
+
+
+class ActingVaried(NamedTuple):
+    """Its variations in p directions."""
+
+    motion: LoadedMotion
+    dQ: np.ndarray  # (n, p) of -Q
+    tw: Twists
+
+
 @inlined
 def drives_one(measures, m):
     """Whether a constraint on this measure moves or holds a single coordinate: its joint carries what that takes."""
@@ -87,28 +109,29 @@ def drives_one(measures, m):
 
 
 @kernel
-def multiplier_forces(model, theta, motion, lines, kin, comp, Q):
+def multiplier_forces(model, theta, acting):
     """Forces of constraints alone, as ``cross_joints`` leaves them: what multipliers change while the motion stays."""
+    comp = acting.comp
     clear(comp.W)
-    clear(Q)
-    _constraint_part(model, theta, motion, lines, kin, comp, Q)
+    clear(acting.Q)
+    _constraint_part(model, theta, acting)
     for i in range(model.tree.parent.size):
         store(comp.W, i, scale6(-1.0, motion_at(comp.W, i)))
-    sum_inwards(model.tree, kin, comp)
+    sum_inwards(model.tree, acting.kin, comp)
 
 
 @kernel
-def act_on_bodies(model, theta, t, motion, lines, kin, comp, Q):
+def act_on_bodies(model, theta, t, acting):
     """Forces of elements and constraints on single bodies, comp.W (nb + 1, 6), and on coordinates, Q (n,).
 
-    But for what joints carry. Needs the LoadedMotion in ``kin``, whose forces by motion are found here, and the lines
-    (m, LINE_SIZE).
+    But for what joints carry. Needs the motion in ``kin``, whose forces by motion are found here, and the lines.
     """
-    clear(comp.W)
+    motion, kin, W, Q = acting.motion, acting.kin, acting.comp.W, acting.Q
+    clear(W)
     clear(Q)
     read_multipliers(model, motion.lam, kin)
-    element_forces(model, theta, t, motion_alone(motion), kin, comp.W, Q)
-    _constraint_part(model, theta, motion, lines, kin, comp, Q)
+    element_forces(model, theta, t, motion_alone(motion), kin, W, Q)
+    _constraint_part(model, theta, acting)
 
 
 @kernel
@@ -123,9 +146,10 @@ def cross_joints(tree, kin, comp):
 
 
 @inlined
-def _constraint_part(model, theta, motion, lines, kin, comp, Q):
+def _constraint_part(model, theta, acting):
     """Forces of constraints but for those that the joints carry."""
-    constraint_forces(model, theta, motion.z, kin, motion.lam, lines, comp.W, Q)
+    motion, Q = acting.motion, acting.Q
+    constraint_forces(model, theta, motion.z, acting.kin, motion.lam, acting.lines, acting.comp.W, Q)
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
         if drives_one(model.measures, m):
@@ -148,11 +172,11 @@ def sum_inwards(tree, kin, comp):
 
 
 @kernel
-def react(model, theta, reactions, motion, lines, Q, kin, comp, out):
+def react(model, theta, reactions, acting, out):
     """Force and moment of all reactions, out (width,), in their own axes; needs ``cross_joints``."""
     for s in range(reactions.joint.size):
-        W = reaction(model, theta, reactions, s, motion, lines, Q, kin, comp)
-        E = axes_of(theta, reactions, s, kin)
+        W = reaction(model, theta, reactions, s, acting)
+        E = axes_of(theta, reactions, s, acting.kin)
         force, moment = unrotate(E, W[1]), unrotate(E, W[0])
         for j in range(3):
             out[REACTION_SIZE * s + j] = force[j]
@@ -174,15 +198,15 @@ def point_of_reaction(theta, reactions, s, kin):
 
 
 @inlined
-def reaction(model, theta, reactions, s, motion, lines, Q, kin, comp):
+def reaction(model, theta, reactions, s, acting):
     """Moment about its point and force of reaction s, global axes."""
-    x = point_of_reaction(theta, reactions, s, kin)
-    W = shift_force(beside_columns(model, theta, reactions, s, motion.lam, lines, kin, comp), x)
+    kin = acting.kin
+    W = shift_force(beside_columns(model, theta, reactions, s, acting), point_of_reaction(theta, reactions, s, kin))
     i = reactions.column_body[s]
     if i != NONE:
         for c in range(model.tree.first_column[i], model.tree.first_column[i + 1]):
             if not is_euler(model.tree.column_kind[c]):
-                amount = on_column(model, theta, reactions, s, c, motion, Q)
+                amount = on_column(model, theta, reactions, s, c, acting)
                 W = add6(W, along_column(model.tree.column_kind[c], scale3(amount, axis_of(model.tree, kin, c))))
     return W
 
@@ -194,25 +218,27 @@ def nothing(zero):
 
 
 @inlined
-def beside_columns(model, theta, reactions, s, multiplier, lines, kin, comp):
+def beside_columns(model, theta, reactions, s, acting):
     """Force across the tree joint and forces of geometric equations, about the origin."""
+    multiplier, kin = acting.motion.lam, acting.kin
     W = nothing(0.0 * theta[0])
     i = reactions.joint[s]
     if i != NONE:
-        W = scale6(reactions.sign[s], shift_force(motion_at(comp.F, i), scale3(-1.0, row3(kin.ref, i, 0))))
+        W = scale6(reactions.sign[s], shift_force(motion_at(acting.comp.F, i), scale3(-1.0, row3(kin.ref, i, 0))))
     for e in range(reactions.first[s], reactions.first[s + 1]):
         r = reactions.equation[e]
         if model.measures.pair[model.constraints.measure[r]] != NONE:
-            W = axpy6(-reactions.equation_sign[e] * multiplier[r], motion_at(lines, r), W)
+            W = axpy6(-reactions.equation_sign[e] * multiplier[r], motion_at(acting.lines, r), W)
     return W
 
 
 @inlined
-def on_column(model, theta, reactions, s, c, motion, Q):
+def on_column(model, theta, reactions, s, c, acting):
     """Force along column c: that of the equations less that of elements beside the joint."""
+    motion = acting.motion
     amount = 0.0 * theta[0]
     if reactions.joint[s] != NONE:
-        amount -= Q[c]
+        amount -= acting.Q[c]
     for e in range(reactions.first[s], reactions.first[s + 1]):
         m = model.constraints.measure[reactions.equation[e]]
         if model.measures.pair[m] == NONE:
@@ -245,11 +271,13 @@ def along_column(kind, vector):
 
 
 @kernel
-def vary_actions(model, theta, directions, t, motion, sens, lines, kin, tw, dQ):
+def vary_actions(model, theta, directions, t, acting, varied):
     """Variation of ``act_on_bodies`` in tw.F (nb + 1, 6, p), as the bodies see it, and of -Q in dQ (n, p).
 
-    Needs ``vary_kinematics``; ``sens`` varies coordinates and multipliers.
+    Needs ``vary_kinematics``.
     """
+    motion, lines, kin = acting.motion, acting.lines, acting.kin
+    sens, tw, dQ = varied.motion, varied.tw, varied.dQ
     clear_forces(tw, dQ)
     vary_multipliers(model, sens.lam, tw)
     vary_element_forces(model, theta, directions, t, motion_alone(motion), motion_alone(sens), kin, tw, dQ)
@@ -297,13 +325,14 @@ def vary_crossing(tree, theta, directions, kin, comp, tw):
 
 
 @kernel
-def vary_reactions(model, theta, directions, reactions, motion, sens, lines, Q, dQ, kin, comp, tw, out):
+def vary_reactions(model, theta, directions, reactions, acting, varied, out):
     """Fill out (width, p); needs ``vary_crossing``."""
+    kin, tw = acting.kin, varied.tw
     for s in range(reactions.joint.size):
-        W = reaction(model, theta, reactions, s, motion, lines, Q, kin, comp)
+        W = reaction(model, theta, reactions, s, acting)
         for g in range(0, out.shape[1], width(out)):
             k = block(out, g)
-            dW = _vary_reaction(model, theta, directions, reactions, s, g, k, motion, sens, lines, Q, dQ, kin, comp, tw)
+            dW = _vary_reaction(model, theta, directions, reactions, s, g, k, acting, varied)
             force = _vary_resolved(theta, directions.dtheta, reactions, s, k, W[1], dW[1], kin, tw)
             moment = _vary_resolved(theta, directions.dtheta, reactions, s, k, W[0], dW[0], kin, tw)
             store_rows(out, REACTION_SIZE * s, k, (force, moment))
@@ -320,16 +349,14 @@ def _vary_resolved(theta, dtheta, reactions, s, k, x, dx, kin, tw):
 
 
 @inlined
-def _vary_reaction(model, theta, directions, reactions, s, g, k, motion, sens, lines, Q, dQ, kin, comp, tw):
+def _vary_reaction(model, theta, directions, reactions, s, g, k, acting, varied):
     """Variation of ``reaction`` in direction k of the block at g."""
-    dtheta, tree = directions.dtheta, model.tree
+    dtheta, tree, kin, tw = directions.dtheta, model.tree, acting.kin, varied.tw
     x, b = point_of_reaction(theta, reactions, s, kin), reactions.point_body[s]
     R, _ = pose_of(kin, b)
     dx = add3(moved(at_origin2(tw.N, kin, b, k), x), rotate(R, load3_of(dtheta, reactions.theta[s], k)))
-    W = beside_columns(model, theta, reactions, s, motion.lam, lines, kin, comp)
-    dW = shift_force(
-        _vary_beside_columns(model, theta, directions, reactions, s, g, k, motion.lam, sens, lines, kin, tw), x
-    )
+    W = beside_columns(model, theta, reactions, s, acting)
+    dW = shift_force(_vary_beside_columns(model, theta, directions, reactions, s, g, k, acting, varied), x)
     dW = (sub3(dW[0], cross3(dx, W[1])), dW[1])
     i = reactions.column_body[s]
     if i != NONE:
@@ -337,12 +364,12 @@ def _vary_reaction(model, theta, directions, reactions, s, g, k, motion, sens, l
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
             axis = axis_of(tree, kin, c)
             if not is_euler(tree.column_kind[c]):
-                amount = on_column(model, theta, reactions, s, c, motion, Q)
-                change = _vary_on_column(model, theta, dtheta, reactions, s, c, k, motion, sens, dQ)
+                amount = on_column(model, theta, reactions, s, c, acting)
+                change = _vary_on_column(model, theta, dtheta, reactions, s, c, k, acting, varied)
                 dv = axpy3(change, axis, scale3(amount, cross3(turn, axis)))
                 dW = add6(dW, along_column(tree.column_kind[c], dv))
             if not is_translation(tree.column_kind[c]):
-                turn = axpy3(at(sens.z, c, k), axis, turn)
+                turn = axpy3(at(varied.motion.z, c, k), axis, turn)
     return dW
 
 
@@ -355,8 +382,9 @@ def _turn_before(tree, theta, dtheta, k, kin, i, tw):
 
 
 @inlined
-def _vary_beside_columns(model, theta, directions, reactions, s, g, k, multiplier, sens, lines, kin, tw):
+def _vary_beside_columns(model, theta, directions, reactions, s, g, k, acting, varied):
     """Variation of ``beside_columns``."""
+    multiplier, lines, kin, sens, tw = acting.motion.lam, acting.lines, acting.kin, varied.motion, varied.tw
     dtheta, measures, pairs = directions.dtheta, model.measures, model.pairs
     dW = nothing(0.0 * at(dtheta, 0, k))
     i = reactions.joint[s]
@@ -377,12 +405,12 @@ def _vary_beside_columns(model, theta, directions, reactions, s, g, k, multiplie
 
 
 @inlined
-def _vary_on_column(model, theta, dtheta, reactions, s, c, k, motion, sens, dQ):
+def _vary_on_column(model, theta, dtheta, reactions, s, c, k, acting, varied):
     """Variation of ``on_column``."""
-    measures = model.measures
+    measures, motion, sens = model.measures, acting.motion, varied.motion
     change = 0.0 * at(dtheta, 0, k)
     if reactions.joint[s] != NONE:
-        change += at(dQ, c, k)
+        change += at(varied.dQ, c, k)
     for e in range(reactions.first[s], reactions.first[s + 1]):
         r = reactions.equation[e]
         m = model.constraints.measure[r]

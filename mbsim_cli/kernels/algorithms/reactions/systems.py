@@ -21,6 +21,8 @@ from mbsim_cli.kernels.algorithms.flexible.columns import (
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, motion_alone
 from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
+    Acting,
+    ActingVaried,
     act_on_bodies,
     cross_joints,
     multiplier_forces,
@@ -33,17 +35,16 @@ from mbsim_cli.kernels.compiler.jit import inlined
 
 
 @inlined
-def _loaded(model, state, kin):
-    """The motion of columns, with the multipliers of ``state``."""
-    motion = motion_of(model, motion_alone(state), kin)
-    return LoadedMotion(motion.z, motion.zd, motion.zdd, state.lam)
+def _acting(model, state, kin, comp, eq):
+    """The motion of columns, with the multipliers of ``state``, and what acts there."""
+    motion, found = motion_of(model, motion_alone(state), kin), equations_of(model, comp, eq)
+    return Acting(LoadedMotion(motion.z, motion.zd, motion.zdd, state.lam), eq.lines, found.Q, kin, comp)
 
 
 @inlined
 def find_forces(model, theta, t, state, kin, comp, eq):
     """Find the forces across joints of the motion in ``kin``: ``act_on_bodies``, then ``cross_joints``."""
-    motion, found = _loaded(model, state, kin), equations_of(model, comp, eq)
-    act_on_bodies(model, theta, t, motion, eq.lines, kin, comp, found.Q)
+    act_on_bodies(model, theta, t, _acting(model, state, kin, comp, eq))
     elastic_forces(model, theta, kin, comp)
     cross_joints(model.tree, kin, comp)
 
@@ -51,42 +52,35 @@ def find_forces(model, theta, t, state, kin, comp, eq):
 @inlined
 def find_multiplier_forces(model, theta, state, kin, comp, eq):
     """``reactions.multiplier_forces``; needs z and multipliers of ``state``."""
-    motion, found = _loaded(model, state, kin), equations_of(model, comp, eq)
-    multiplier_forces(model, theta, motion, eq.lines, kin, comp, found.Q)
+    multiplier_forces(model, theta, _acting(model, state, kin, comp, eq))
 
 
 @inlined
 def read_reactions(model, theta, reactions, state, kin, comp, eq, out):
     """``reactions.react``; needs ``find_forces``, and z and multipliers of ``state``."""
-    motion, found = _loaded(model, state, kin), equations_of(model, comp, eq)
-    react(model, theta, reactions, motion, eq.lines, found.Q, kin, comp, out)
+    react(model, theta, reactions, _acting(model, state, kin, comp, eq), out)
 
 
 @inlined
 def vary_read(model, theta, directions, reactions, t, state, sens, kin, comp, eq, tw, dQ, out):
     """Variations (width, p) of the reactions; needs ``vary_bodies_of``."""
-    motion, varied = _loaded(model, state, kin), loaded_changes_of(model, sens, tw)
-    rows, found = rows_of(model, tw, dQ)[0], equations_of(model, comp, eq)
-    vary_actions(model, theta, directions, t, motion, varied, eq.lines, kin, tw, rows)
+    acting = _acting(model, state, kin, comp, eq)
+    varied = ActingVaried(loaded_changes_of(model, sens, tw), rows_of(model, tw, dQ)[0], tw)
+    vary_actions(model, theta, directions, t, acting, varied)
     slope_moved(model, theta, kin)
-    vary_elastic_forces(model, theta, directions, kin, tw, rows)
+    vary_elastic_forces(model, theta, directions, kin, tw, varied.dQ)
     vary_crossing(model.tree, theta, directions, kin, comp, tw)
-    vary_reactions(
-        model, theta, directions, reactions, motion, varied, eq.lines, found.Q, rows, kin, comp, tw, out
-    )  # fmt: skip
+    vary_reactions(model, theta, directions, reactions, acting, varied, out)
 
 
 @inlined
 def pull_read(model, theta, reactions, t, state, kin, comp, eq, pulling, hat, adj):
     """Add the pull-back of hat . reactions; needs ``find_forces``."""
-    motion, found = _loaded(model, state, kin), equations_of(model, comp, eq)
+    acting = _acting(model, state, kin, comp, eq)
     moving, columns = virtual_of(model, pulling.virtual), adjoints_of(model, adj)
-    move_virtually(model, theta, reactions, motion, eq.lines, found.Q, kin, comp, moving, hat, columns)
-    pull_crossing(
-        model, theta, t, motion, pulling.beside, eq.lines, kin, comp, moving, pulling.no_nu,
-        columns,
-    )  # fmt: skip
-    pull_flexible_bodies(model, theta, motion_alone(motion), True, kin, moving, columns)
-    pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, pulling.none), columns)
+    move_virtually(model, theta, reactions, acting, moving, hat, columns)
+    pull_crossing(model, theta, t, acting, pulling.beside, moving, pulling.no_nu, columns)
+    pull_flexible_bodies(model, theta, motion_alone(acting.motion), True, kin, moving, columns)
+    pull_tree(model.tree, theta, acting.motion.z, kin, comp, virtual_of(model, pulling.none), columns)
     pull_gravity(columns)
     bring_adjoints(model, theta, motion_alone(state), kin, adj)
