@@ -144,9 +144,9 @@ def flexible_forces(model, theta, motion, kin, comp, G_out):
     for f in range(tree.flexible.size):
         R, r, w, _, alpha, a = frame_of(tree, kin, f)
         wrench = flexible_force(tree, theta, f, (w, alpha, a), motion, kin.elastic, True, G_out)
-        push = scale6(-1.0, to_origin(R, r, wrench))
-        store(comp.push, f, push)
-        apply_to_body(comp.W, kin, tree.flexible[f], 1.0, push)
+        on_frame = scale6(-1.0, to_origin(R, r, wrench))
+        store(comp.on_frame, f, on_frame)
+        apply_to_body(comp.W, kin, tree.flexible[f], 1.0, on_frame)
 
 
 @inlined
@@ -225,14 +225,14 @@ def add_flexible_tangent(model, theta, beta, gamma, state, kin, comp, T_out):
 def _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out):
     """Columns of T that move the frame of body f."""
     pair, c, n, spans = model.tree.pair[f], model.tree.elastic[f], elastic_count(model.tree, f), comp.spans
-    push = motion_at(comp.push, f)
+    on_frame = motion_at(comp.on_frame, f)
     for s in range(at(spans.first, pair), at(spans.first, pair + 1)):
         k, bits = block(comp.columns, at(spans.column, s)), at(spans.on_b, s)
         N = only6(scale6(gamma, rows_at(comp.columns, COLUMN_S, k)), bits)
         Y, X = only6(rows_at(comp.columns, COLUMN_Y, k), bits), only6(rows_at(comp.columns, COLUMN_X, k), bits)
         dw, dalpha, da = change_in_body(R, r, w, v, Y, X)
         dW = scale6(-1.0, to_origin(R, r, changed_wrench(comp.D, dalpha, da, dw)))
-        spread(model.pairs, pair, comp, s, N, push, add6(dW, cross_force(N, push)), T_out)  # a is the ground
+        spread(model.pairs, pair, comp, s, N, on_frame, add6(dW, cross_force(N, on_frame)), T_out)  # a is the ground
         for j in range(n):
             add_to(T_out, c + j, k, changed_row(comp.D, 6 + j, dalpha, da, dw))
 
@@ -264,10 +264,10 @@ def add_flexible_mass(model, theta, kin, M_out):
         for place in range(first, last):
             c = pairs.column[place]
             turned, moved = _in_body(R, r, column_at_origin(kin.S, tree, kin, c))
-            push = to_origin(R, r, frame_inertia(kin.elastic, f, turned, moved))
+            on_frame = to_origin(R, r, frame_inertia(kin.elastic, f, turned, moved))
             for other in range(first, last):
                 j = pairs.column[other]
-                M_out[j, c] += dot6(column_at_origin(kin.S, tree, kin, j), push)
+                M_out[j, c] += dot6(column_at_origin(kin.S, tree, kin, j), on_frame)
             couple_modes(tree, f, c, turned, moved, kin.elastic, M_out)
         put_modes(tree, theta, f, M_out)
 

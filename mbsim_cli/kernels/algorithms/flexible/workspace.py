@@ -49,7 +49,7 @@ FlexibleComposite = namedtuple(
         *Composite._fields,
         "zero",  # (n,) zeros
         "scratch",  # (n,)
-        "push",  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
+        "on_frame",  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
         "D",  # (6 + k, 9 + k) tangent of one body; k of the one with the most elastic coordinates
         "equations",  # ColumnEquations
     ],

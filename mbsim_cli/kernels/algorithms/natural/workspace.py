@@ -163,7 +163,7 @@ FlexibleNaturalForces = namedtuple(
     "FlexibleNaturalForces",
     [
         *NaturalForces._fields,
-        "push",  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
+        "on_frame",  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
         "D",  # (6 + k, 9 + k) tangent of one body; k of the one with the most elastic coordinates
         "moves",  # (most coordinates of a frame, 6) twists of the coordinates of one frame
         "rows",  # (n,) rows of elastic coordinates, zero elsewhere

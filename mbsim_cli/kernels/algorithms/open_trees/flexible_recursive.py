@@ -93,7 +93,7 @@ class FlexibleArticulated(NamedTuple):
     armature: np.ndarray  # (nc,) inertias of the coordinates themselves
 
 
-class Presses(NamedTuple):
+class RightHandSides(NamedTuple):
     """Right-hand sides and solutions with p columns, p 1 or ``simd.padded``."""
 
     F: np.ndarray  # (nb + 1, 6, p) forces that single bodies take; then those of subtrees, as their parents feel them
@@ -117,11 +117,11 @@ def flexible_articulated(model, open_tree, dtype=np.float64):
     return FlexibleArticulated(own, moved, node, driver, *(np.zeros(size, dtype) for size in sizes))
 
 
-def presses(model, p, dtype=np.float64):
-    """Allocate Presses."""
+def right_hand_sides(model, p, dtype=np.float64):
+    """Allocate RightHandSides."""
     nb, nc = model.tree.parent.size, model.tree.column_kind.size
     bodies, columns = (zeros((nb + 1, 6, p), dtype) for _ in range(2)), (zeros((nc, p), dtype) for _ in range(2))
-    return Presses(*bodies, *columns, numbers(p, dtype))
+    return RightHandSides(*bodies, *columns, numbers(p, dtype))
 
 
 @kernel
@@ -144,7 +144,7 @@ def factor_columns(tree, theta, kin, art):
         if p >= 0:
             d = offset_to_parent(tree, kin, i)
             if moved != NONE and moved != own:
-                _press_on_parent(tree, kin.rows, art, i, moved, d)
+                _add_to_parent(tree, kin.rows, art, i, moved, d)
             add_shifted(art.inertia, p, articulated_at(art.inertia, i), d)
     return True
 
@@ -190,7 +190,7 @@ def _cross_nodes(tree, rows, art, i, f, U, first):
 
 
 @inlined
-def _press_on_parent(tree, rows, art, i, f, d):
+def _add_to_parent(tree, rows, art, i, f, d):
     """Add to the elastic coordinates of the parent, number f, what body i makes of them at a node."""
     clear(art.across)
     _cross_nodes(tree, rows, art, i, f, art.across, 0)
@@ -234,32 +234,32 @@ def _eliminate_axes(tree, art, i):
 
 
 @kernel
-def solve(tree, kin, art, press):
+def solve(tree, kin, art, rhs):
     """Accelerations of all columns; needs ``factor_columns``. Cost O(p n)."""
-    _inward(tree, kin, art, press)
-    _outward(tree, kin, art, press)
+    _inward(tree, kin, art, rhs)
+    _outward(tree, kin, art, rhs)
 
 
 @kernel
-def _inward(tree, kin, art, press):
+def _inward(tree, kin, art, rhs):
     """Forces through the articulated bodies; x becomes what is left for a column."""
     for i in range(tree.parent.size - 1, -1, -1):
         own, moved, p = art.own[i], art.moved[i], tree.parent[i]
         back = scale3(-1.0, offset_to_parent(tree, kin, i))
-        for g in range(0, press.each.size, width(press.each)):
-            k = block(press.each, g)
-            F = motion_at2(press.F, i, k)
+        for g in range(0, rhs.each.size, width(rhs.each)):
+            k = block(rhs.each, g)
+            F = motion_at2(rhs.F, i, k)
             if moved != NONE and moved == own:
-                _load_nodes(tree, kin.rows, art, i, own, k, F, press.x)
+                _load_nodes(tree, kin.rows, art, i, own, k, F, rhs.x)
             if own != NONE:
-                F = _shapes_inward(tree, art, own, k, F, press.x)
+                F = _shapes_inward(tree, art, own, k, F, rhs.x)
             if moved == NONE:
-                F = _axes_inward(tree, art, i, k, F, press)
+                F = _axes_inward(tree, art, i, k, F, rhs)
             elif moved != own:
-                _load_nodes(tree, kin.rows, art, i, moved, k, F, press.x)
-            store2(press.F, i, k, F)
+                _load_nodes(tree, kin.rows, art, i, moved, k, F, rhs.x)
+            store2(rhs.F, i, k, F)
             if p >= 0:
-                accumulate2(press.F, p, k, 1.0, shift_force(F, back))
+                accumulate2(rhs.F, p, k, 1.0, shift_force(F, back))
 
 
 @inlined
@@ -286,51 +286,51 @@ def _shapes_inward(tree, art, f, k, F, x):
 
 
 @inlined
-def _axes_inward(tree, art, i, k, F, press):
+def _axes_inward(tree, art, i, k, F, rhs):
     """Force behind the axes of joint i."""
     for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
         if art.driver[c] != NONE:
-            F = axpy6(at(press.given, c, k), motion_at(art.U, c), F)
+            F = axpy6(at(rhs.given, c, k), motion_at(art.U, c), F)
         elif not is_skipped(tree.column_kind[c]):
-            u = at(press.x, c, k) - dot6(motion_at(art.axis, c), F)
-            put(press.x, c, k, u)
+            u = at(rhs.x, c, k) - dot6(motion_at(art.axis, c), F)
+            put(rhs.x, c, k, u)
             F = axpy6(art.D[c] * u, motion_at(art.U, c), F)
     return F
 
 
 @kernel
-def _outward(tree, kin, art, press):
+def _outward(tree, kin, art, rhs):
     """Accelerations, from the ground to the tips."""
-    clear(press.a[tree.parent.size])
+    clear(rhs.a[tree.parent.size])
     for i in range(tree.parent.size):
         own, moved, p, d = art.own[i], art.moved[i], tree.parent[i], offset_to_parent(tree, kin, i)
-        for g in range(0, press.each.size, width(press.each)):
-            k = block(press.each, g)
-            a = shift_motion(motion_at2(press.a, p, k), d)
+        for g in range(0, rhs.each.size, width(rhs.each)):
+            k = block(rhs.each, g)
+            a = shift_motion(motion_at2(rhs.a, p, k), d)
             if moved == NONE:
-                a = _axes_outward(tree, art, i, k, a, press)
+                a = _axes_outward(tree, art, i, k, a, rhs)
             elif moved != own:
-                a = _nodes_outward(tree, kin.rows, art, i, moved, k, a, press.x)
+                a = _nodes_outward(tree, kin.rows, art, i, moved, k, a, rhs.x)
             if own != NONE:
-                _shapes_outward(tree, art, own, k, a, press.x)
+                _shapes_outward(tree, art, own, k, a, rhs.x)
                 if moved == own:
-                    a = _nodes_outward(tree, kin.rows, art, i, own, k, a, press.x)
-            store2(press.a, i, k, a)
+                    a = _nodes_outward(tree, kin.rows, art, i, own, k, a, rhs.x)
+            store2(rhs.a, i, k, a)
 
 
 @inlined
-def _axes_outward(tree, art, i, k, a, press):
+def _axes_outward(tree, art, i, k, a, rhs):
     """Acceleration behind the axes of joint i, from that before them."""
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
         if art.driver[c] != NONE:
-            force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(press.F, i, k))
-            put(press.x, c, k, dot6(motion_at(art.axis, c), force) - at(press.x, c, k))
+            force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(rhs.F, i, k))
+            put(rhs.x, c, k, dot6(motion_at(art.axis, c), force) - at(rhs.x, c, k))
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
         if art.driver[c] != NONE:
-            a = axpy6(at(press.given, c, k), motion_at(art.axis, c), a)
+            a = axpy6(at(rhs.given, c, k), motion_at(art.axis, c), a)
         elif not is_skipped(tree.column_kind[c]):
-            x = art.D[c] * (at(press.x, c, k) - dot6(a, motion_at(art.U, c)))
-            put(press.x, c, k, x)
+            x = art.D[c] * (at(rhs.x, c, k) - dot6(a, motion_at(art.U, c)))
+            put(rhs.x, c, k, x)
             a = axpy6(x, motion_at(art.axis, c), a)
     return a
 
@@ -360,13 +360,13 @@ def _nodes_outward(tree, rows, art, i, f, k, a, x):
 
 
 @kernel
-def joint_forces(tree, kin, art, press):
-    """Forces across all joints, by the only column of ``press``."""
+def joint_forces(tree, kin, art, rhs):
+    """Forces across all joints, by the only column of ``rhs``."""
     for i in range(tree.parent.size):
-        a = shift_motion(motion_at2(press.a, tree.parent[i], 0), offset_to_parent(tree, kin, i))
+        a = shift_motion(motion_at2(rhs.a, tree.parent[i], 0), offset_to_parent(tree, kin, i))
         if art.moved[i] != art.own[i] and art.moved[i] != NONE:  # nodes of the parent are not eliminated
-            a = motion_at2(press.a, i, 0)
-        store(art.joint_force, i, add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(press.F, i, 0)))
+            a = motion_at2(rhs.a, i, 0)
+        store(art.joint_force, i, add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(rhs.F, i, 0)))
 
 
 # The formulation ------------------------------------------------------------------------------------------------------
@@ -383,7 +383,7 @@ class Loads(NamedTuple):
     """Forces on single bodies and on columns, in the place of ``FlexibleComposite``."""
 
     W: np.ndarray  # (nb + 1, 6)
-    push: np.ndarray  # (nf, 6)
+    on_frame: np.ndarray  # (nf, 6)
     equations: tuple  # ColumnForces
 
 
@@ -394,10 +394,10 @@ class FlexibleRecursive(NamedTuple):
     kin: tuple  # about the centres of mass
     loads: tuple
     art: tuple  # FlexibleArticulated
-    press: tuple  # Presses of the motion
-    x: np.ndarray  # (nc,) the numbers of ``press.x``
+    rhs: tuple  # RightHandSides of the motion
+    x: np.ndarray  # (nc,) the numbers of ``rhs.x``
     tw: tuple
-    varied: tuple  # Presses of its variations, in the arrays of ``tw``
+    varied: tuple  # RightHandSides of its variations, in the arrays of ``tw``
     reaction: np.ndarray  # (m,) multipliers of drives
     driven: np.ndarray  # (n, p) variation of driven accelerations
     turned: np.ndarray  # (n, p) what coordinates take of nodes by dE
@@ -408,7 +408,7 @@ class ArticulatedElimination(NamedTuple):
 
     kin: tuple  # kinematics at rest, about the centres of mass
     art: tuple
-    press: tuple
+    rhs: tuple
     x: np.ndarray  # (n, p)
     driven: np.ndarray  # (n, p) mu of driven coordinates
     columns: np.ndarray  # (nc, p)
@@ -420,13 +420,17 @@ def flexible_recursive(model, theta, p, dtype=np.float64):
     """Allocate FlexibleRecursive for p directions and the gravity of theta."""
     tree, found = model.tree, open_tree(model)
     nb, nc, n, z = tree.parent.size, tree.column_kind.size, tree.column.size, np.zeros
-    kin, tw, press = flexible_kinematics(model, dtype), flexible_twists(model, p, dtype), presses(model, 1, dtype)
+    kin, tw, rhs = (
+        flexible_kinematics(model, dtype),
+        flexible_twists(model, p, dtype),
+        right_hand_sides(model, 1, dtype),
+    )
     set_ground(theta, kin)
-    varied = Presses(tw.F, tw.N2, zeros((nc, p), dtype), zeros((nc, p), dtype), tw.each)
+    varied = RightHandSides(tw.F, tw.N2, zeros((nc, p), dtype), zeros((nc, p), dtype), tw.each)
     forces = ColumnForces(z(nc, dtype), z(nc, dtype))
     loads = Loads(z((nb + 1, 6), dtype), z((tree.flexible.size, 6), dtype), forces)
     return FlexibleRecursive(
-        found, kin, loads, flexible_articulated(model, found, dtype), press, press.x[:, 0], tw, varied,
+        found, kin, loads, flexible_articulated(model, found, dtype), rhs, rhs.x[:, 0], tw, varied,
         z(model.constraints.measure.size, dtype), zeros((n, p), dtype), zeros((n, p), dtype),
     )  # fmt: skip
 
@@ -439,7 +443,7 @@ def articulated_elimination(model, theta, p, dtype=np.float64):
     of_coordinates, of_columns = (zeros((n, p), dtype) for _ in range(2)), (zeros((nc, p), dtype) for _ in range(2))
     columns, no_change = of_columns
     return ArticulatedElimination(
-        kin, art, presses(model, p, dtype), *of_coordinates, columns, np.zeros(nc, dtype), no_change
+        kin, art, right_hand_sides(model, p, dtype), *of_coordinates, columns, np.zeros(nc, dtype), no_change
     )
 
 
@@ -454,8 +458,8 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
     if not factor_columns(tree, theta, kin, art):
         return False
     _take_loads(tree, kin, dyn)
-    solve(tree, kin, art, dyn.press)
-    joint_forces(tree, kin, art, dyn.press)
+    solve(tree, kin, art, dyn.rhs)
+    joint_forces(tree, kin, art, dyn.rhs)
     add_coordinate_accelerations(tree, art.driver, columns.z, columns.zd, dyn, columns.zdd)
     for i in range(motion.zdd.size):
         motion.zdd[i] = columns.zdd[tree.column[i]]
@@ -472,7 +476,7 @@ def _take_loads(tree, kin, dyn):
     """Forces of the motion without joint accelerations, on bodies and columns."""
     forces = dyn.loads.equations
     for i in range(tree.parent.size):
-        store2(dyn.press.F, i, 0, sub6(body_force(kin, i), motion_at(dyn.loads.W, i)))
+        store2(dyn.rhs.F, i, 0, sub6(body_force(kin, i), motion_at(dyn.loads.W, i)))
     axis_forces(tree, kin.motion.z, forces.Q, dyn.x)
     for c in range(tree.elastic[0], tree.elastic[tree.flexible.size]):
         dyn.x[c] = -forces.G[c]
@@ -527,21 +531,21 @@ def _vary_nodes(tree, theta, dtheta, z, dz, dyn, x_out):
 def find_virtual(model, theta, state, work):
     """Virtual motion mu of the adjoints ``work.hat``; False where nothing resists a coordinate."""
     tree, own = model.tree, work.elimination
-    kin, art, press, z = own.kin, own.art, own.press, own.kin.motion.z
+    kin, art, rhs, z = own.kin, own.art, own.rhs, own.kin.motion.z
     place(model, theta, state.z, True, kin)
     shape(model, theta, kin)
     set_armatures(model, theta, art.armature)
     if not factor_columns(tree, theta, kin, art):
         return False
-    clear(press.F)
-    clear(press.x)
-    _to_columns(tree, press.each, own.driven, press.given)
-    _to_columns(tree, press.each, work.hat, own.columns)
-    add_axis_forces(tree, press.each, z, own.no_change, own.no_rate, own.columns, press.x)
-    solve(tree, kin, art, press)
-    still, change = Motion(z, own.no_rate, own.no_rate), Motion(own.no_change, own.no_change, press.given)
-    vary_coordinate_accelerations(tree, press.each, art.driver, still, change, press.x, own.columns)
-    _to_coordinates(tree, press.each, own.columns, work.virtual.mu)
+    clear(rhs.F)
+    clear(rhs.x)
+    _to_columns(tree, rhs.each, own.driven, rhs.given)
+    _to_columns(tree, rhs.each, work.hat, own.columns)
+    add_axis_forces(tree, rhs.each, z, own.no_change, own.no_rate, own.columns, rhs.x)
+    solve(tree, kin, art, rhs)
+    still, change = Motion(z, own.no_rate, own.no_rate), Motion(own.no_change, own.no_change, rhs.given)
+    vary_coordinate_accelerations(tree, rhs.each, art.driver, still, change, rhs.x, own.columns)
+    _to_coordinates(tree, rhs.each, own.columns, work.virtual.mu)
     return True
 
 
