@@ -107,12 +107,12 @@ def vary_line(kind, theta, o, Ra, g, x, u, N):
     With the velocity of b against a for the twist it is the rate.
     """
     none = scale3(0.0, N[1])
-    if kind == Measure.PROJECTION:
-        return (cross3(moved(N, x), u), none)
-    if kind == Measure.DISTANCE:
+    if is_force_line(kind):
         dx = moved(N, x)
-        du = scale3(1.0 / g, axpy3(-dot3(u, dx), u, dx))
-        return (add3(cross3(dx, u), cross3(x, du)), du)
+        if kind == Measure.DISTANCE:
+            du = scale3(1.0 / g, axpy3(-dot3(u, dx), u, dx))
+            return (add3(cross3(dx, u), cross3(x, du)), du)
+        return (cross3(dx, u), none)
     dw = cross3(N[0], x)
     by_w = cross3(dw, u)
     if kind == Measure.ANGLE:
@@ -241,7 +241,8 @@ def _angle_variation(u, m, du, dm, w):
 @inlined
 def line(kind, x, u):
     """Gradient line L of factors x, u: a force line, or the couple of two directions."""
-    return (cross3(x, u), scale3(0.0, u) if kind == Measure.DOT or kind == Measure.ANGLE else u)
+    force_line = is_force_line(kind)
+    return (cross3(x, u), u if force_line else scale3(0.0, u))
 
 
 @inlined

@@ -244,9 +244,11 @@ def vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last
         if measures.kind[m] == Measure.PROJECTION:
             force = scale3(multiplier[r], u)
             r += 1
-            while r < last and measures.kind[rows[r]] == Measure.PROJECTION:
-                if not is_zero3(sub3(row3(lines, r, FACTORS), x)):
-                    break
+            while (
+                r < last
+                and measures.kind[rows[r]] == Measure.PROJECTION
+                and is_zero3(sub3(row3(lines, r, FACTORS), row3(lines, r - 1, FACTORS)))
+            ):
                 force = axpy3(multiplier[r], row3(lines, r, FACTORS + 3), force)
                 r += 1
             dW = (add3(dW[0], cross3(moved(N, x), force)), dW[1])

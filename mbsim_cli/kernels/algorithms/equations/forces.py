@@ -207,9 +207,9 @@ def measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out):
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
         Na, Nb, Na1, Nb1 = span_twists(comp, gamma, s)
         N = sub6(Nb, Na)
-        dL = vary_line(kind, theta, o, poses[0][0], g, x, u, N)
+        dg, dL = dot6(N, L), vary_line(kind, theta, o, poses[0][0], g, x, u, N)
         dv = add6(sub6(Nb1, Na1), cross_motion(N, Vb))
-        dQ = by_g * dot6(N, L) + by_g1 * (dot6(v, dL) + dot6(dv, L))
+        dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         spread(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
 
 
