@@ -95,6 +95,7 @@ class Statics:
 
     def __init__(self, problem: Problem, start: Instant, hold: tuple[int, ...]) -> None:
         n, size = start.n, start.theta.size
+        self._problem = problem
         self.names = problem.names
         self.state, self.eq, self.dtype = start.state, start.work.eq, start.dtype
         self.hold = np.array(sorted(hold), dtype=int)
@@ -134,6 +135,14 @@ class Statics:
             if share == 0.0 or np.abs(self.state.z).max(initial=0.0) > FAR:
                 break
             radius = 2.0 * radius if share == 1.0 else max(2.0 * share * radius, 1e-6)
+        from mbsim_cli.solve.faults import NEGATIVE_INERTIA, body_of_negative_inertia
+
+        if (body := body_of_negative_inertia(self._problem, self.unit.out.M)) is not None:
+            raise AnalysisError(
+                f"no static equilibrium was found in {iteration} iterations: the inertia of {body!r} is negative: "
+                f"{NEGATIVE_INERTIA}; leave out `rotation`, which moves no equilibrium, or take fewer modes or a frame "
+                "on a chord"
+            )
         unbalanced = self._unbalanced(int(np.argmax(np.abs(force))), force)
         raise AnalysisError(f"no static equilibrium was found in {iteration} iterations: {unbalanced}; {ADVICE}")
 

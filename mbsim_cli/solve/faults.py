@@ -246,22 +246,12 @@ class Diagnosis:
 
     def _negative_inertia(self) -> str | None:
         """Name the flexible body whose stiffening takes more inertia from its shapes than they have."""
-        tree: Any = self.problem.model.tree
-        if not hasattr(tree, "deviation") or (tree.deviation == NONE).all():
+        name = body_of_negative_inertia(self.problem, self.instant.out.M)
+        if name is None:
             return None
-        M = self.instant.out.M
-        roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
-        values, vectors = np.linalg.eigh(M / np.outer(roots, roots))
-        if not values[0] < -SINGULAR_INERTIA:
-            return None
-        columns = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(M))
-        first = np.searchsorted(columns, tree.elastic)
-        shares = np.add.reduceat(vectors[:, 0] ** 2, first[:-1])
-        name = self.problem.names.bodies[tree.flexible[int(np.argmax(shares))]]
         return (
-            f"the inertia of {name!r} is negative before t = {self.time:.6g} s: its shapes together nearly move it as "
-            "a whole, and `stiffening` by acceleration takes more than they have; a shorter step does not help, fewer "
-            "modes or a frame on a chord do"
+            f"the inertia of {name!r} is negative before t = {self.time:.6g} s: {NEGATIVE_INERTIA}; a shorter step "
+            "does not help, fewer modes or a frame on a chord do"
         )
 
     def _without_inertia(self, status: Status) -> str | None:
@@ -278,6 +268,24 @@ class Diagnosis:
             f"the equations of motion are singular at t = {self.time:.6g} s: neither mass nor inertia resists {name!r} "
             "in this position"
         )
+
+
+NEGATIVE_INERTIA = "its shapes together nearly move it as a whole, and `stiffening` takes more than they have"
+
+
+def body_of_negative_inertia(problem: Problem, M: np.ndarray) -> str | None:
+    """The flexible body whose stiffening takes more inertia from its shapes than they have, by the mass matrix."""
+    tree: Any = problem.model.tree
+    if not hasattr(tree, "elastic"):
+        return None
+    roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(M / np.outer(roots, roots))
+    if not values[0] < -SINGULAR_INERTIA:
+        return None
+    columns = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(M))
+    first = np.searchsorted(columns, tree.elastic)
+    shares = np.add.reduceat(vectors[:, 0] ** 2, first[:-1])
+    return problem.names.bodies[tree.flexible[int(np.argmax(shares))]]
 
 
 # Sentences for the ways in which an analysis can fail: what, when, where, and what to try.

@@ -14,6 +14,7 @@ from mbsim_cli.solve.equilibrium import Modes, Statics, equilibrium
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
+from mbsim_cli.study.reduced_bodies import standard_input
 
 MODELS = Path(__file__).parents[2] / "models"
 STEP = 1e-30
@@ -291,6 +292,32 @@ forces: {forces}
     block, found = at_rest(tmp_path, text + "analysis: {type: equilibrium, hold: [plane.angle]}\n")
     assert found["p"][0] == pytest.approx([3 / 19, 0, 6 / 19], rel=1e-12)
     assert block.rest[0].modes.stable and block.iterations[0] < 50
+
+
+@pytest.mark.interpreted
+def test_stiffening_that_takes_more_inertia_than_there_is(tmp_path):
+    text = """mbsim: 1
+gravity: [0, -9.81, 0]
+materials: {soft: {youngs_modulus: 2e6, poisson_ratio: 0.3, density: 900}}
+bodies:
+  plate:
+    flexible:
+      mesh: {type: rectangle, size: [0.7, 0.1], thickness: 0.03, elements: [6, 2]}
+      material: soft
+      sets: {a: {x: 0}, b: {x: 0.7}}
+      frame: {fixed: a}
+      modes: {count: 3, static: [b]}
+      nodes: {a: {set: a}, b: {set: b}}
+      stiffening: [rotation]
+points: {o: {ground: [0, 0, 0]}}
+joints: {hinge: {type: revolute, bodies: [ground, plate], point: [o, a], axis: z}}
+forces: {spring: {type: rotational_spring_damper, coordinate: hinge.angle, stiffness: 20, natural_angle: 0}}
+analysis: {type: equilibrium}
+"""
+    (tmp_path / "model.yaml").write_text(text)
+    problem = assembly.build(spec.load(tmp_path / "model.yaml"), standard_input=standard_input).problem
+    with pytest.raises(AnalysisError, match=r"the inertia of 'plate' is negative: .* leave out `rotation`"):
+        next(equilibrium(problem))
 
 
 def test_held_coordinates_stay_and_carry_what_acts_on_them(tmp_path):
