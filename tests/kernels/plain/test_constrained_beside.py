@@ -103,8 +103,8 @@ def test_steps_that_are_not_plain_are_made_alone(monkeypatch):
     """Every correction is taken for one that stalls, but those of the first case."""
     decide = ali3p_cases._decide
 
-    def one_stalls(k, control, iteration, checks, bends, decisions):
-        decide(k, control, iteration, checks, bends, decisions)
+    def one_stalls(k, control, iteration, checks, decisions):
+        decide(k, control, iteration, checks, decisions)
         if k == 1:
             decisions.stage[k] = ali3p_cases.ALONE
 
@@ -117,13 +117,13 @@ def test_corrections_that_grow_are_left_to_single_steps(bends):
     """Also where a wide tolerance calls them small enough: beyond a bend ``newton`` takes none of them."""
     decisions = ali3p_cases.Decisions(np.zeros(3), np.array([[5e-5], [1.0], [0.0]]), *np.zeros((8, 1)))
     decisions.previous[0] = 1e-5
-    control = SimpleNamespace(tolerance=1e-2, amplified=1.0, max_iterations=10, correction_tolerance=1e-6)
-    ali3p_cases._decide(0, control, 1, False, bends, decisions)
+    control = SimpleNamespace(tolerance=1e-2, amplified=1.0, max_iterations=10, correction_tolerance=1e-6, bends=bends)
+    ali3p_cases._decide(0, control, 1, False, decisions)
     assert decisions.stage[0] == (ali3p_cases.ALONE if bends else ali3p_cases.ENDED)
 
 
 def test_tangents_without_structure_are_left_to_single_steps(monkeypatch):
-    monkeypatch.setattr(constrained_solve, "eliminate", lambda factor: not isinstance(factor.T, np.ndarray))
+    monkeypatch.setattr(constrained_solve, "eliminate_panels", lambda panels, lu, *_: not isinstance(lu, np.ndarray))
     sentences, parted = assert_beside(cases_of(four_bar(), 2, 2))
     assert sentences == [""] * 2 and parted == 1.0
 
