@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import Terminal, emit, say, tell
+from mbsim_cli.cli.output import Terminal, print_report, say, tell
 from mbsim_cli.errors import InputOutputError, UsageError
 
 if TYPE_CHECKING:
@@ -68,10 +68,7 @@ def command(
     report = _report(variants, named=bool(models))
     if into and not watch.STORE.trouble:
         report["into"] = store.fill_prebuilt(into, watch.STORE.path)
-    if json:
-        emit(report)
-    else:
-        _print(report, quiet, lanes)
+    print_report(report, json, _print, quiet, lanes)
     if watch.STORE.trouble:
         raise typer.Exit(InputOutputError.exit_code)
 

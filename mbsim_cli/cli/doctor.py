@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import emit, plain_table, show_table, tell
+from mbsim_cli.cli.output import emit, plain_table, print_report, show_table, tell
 from mbsim_cli.errors import MbsimError, UsageError
 
 Probe = Annotated[
@@ -44,10 +44,7 @@ def command(probe: Probe = False, run: Run = True, generated: Generated = "", js
     if generated:
         return _print_generated(generated, json)
     report = _report(probe, run)
-    if json:
-        emit(report)
-    else:
-        _print(report)
+    print_report(report, json, _print)
     raise typer.Exit(1 if report["problems"] else 0)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import Terminal, emit, plain_table, print_warnings, show_table, tell
+from mbsim_cli.cli.output import Terminal, plain_table, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import MbsimError, counted
 
 if TYPE_CHECKING:
@@ -80,10 +80,7 @@ def command(
         if not json:
             _print(report, quiet)
         raise
-    if json:
-        emit(report)
-    else:
-        _print(report, quiet)
+    print_report(report, json, _print, quiet)
 
 
 def _check(model: "Model", output: Path | None, save: Path | None, picture: Path | None, force: bool) -> None:

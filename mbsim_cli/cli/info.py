@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import emit, plain_table, print_warnings, show_table, tell
+from mbsim_cli.cli.output import plain_table, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import counted
 
 if TYPE_CHECKING:
@@ -20,10 +20,7 @@ def command(model: options.ModelPath, settings: "Settings" = options.STATED, jso
 
     origin = {"model": str(model), "overrides": dict(settings.overrides)}
     report = origin | build(load(model, settings), settings, []).info
-    if json:
-        emit(report)
-    else:
-        _print(report)
+    print_report(report, json, _print)
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -7,17 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import emit, plain_table, print_objectives, print_warnings, show_table, tell
+from mbsim_cli.cli.output import plain_table, print_objectives, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import UsageError, counted
 
 # The content of a flexible body as text.
 
 
-def show(found: dict[str, Any], json: bool) -> None:
-    """Print the content of standard input data, as text or as one JSON object."""
-    if json:
-        emit(found)
-        return
+def show(found: dict[str, Any]) -> None:
+    """Print the content of standard input data."""
     modes, nodes = counted(len(found["modes"]), "mode"), counted(len(found["nodes"]), "node")
     tell(f"{found['file']}: {found['kind']}, {modes}, {nodes}")
     for place, text in found.get("descriptions", {}).items():
@@ -66,16 +63,13 @@ def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Jso
 
     if reduced_bodies.is_body(result):
         sid = reduced_bodies.read_body(result, reduced_bodies.metres(length_unit))
-        return show(reduced_bodies.described(sid, str(result)), json)
+        return print_report(reduced_bodies.described(sid, str(result)), json, show)
     if length_unit != "m":
         raise UsageError("--length-unit is for files of standard input data (.SID_FEM); results are in metres")
     from mbsim_cli.io.results import ResultFile
 
     found = ResultFile(result).report()
-    if json:
-        emit(found)
-    else:
-        _print(found)
+    print_report(found, json, _print)
 
 
 def _print(found: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mbsim_cli.cli import completion, options
-from mbsim_cli.cli.output import Terminal, emit, plain_table, print_warnings, show_table, tell
+from mbsim_cli.cli.output import Terminal, plain_table, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import counted
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def command(
 
     request, stated = Request(name, output, evaluations, algorithm, save_model, force), options.command_line()
     report = optimize(model, request, replace(settings, method=sensitivity), Terminal(quiet), stated, options.begun())
-    if json:
-        emit(report)
-    else:
-        _print(report, quiet)
+    print_report(report, json, _print, quiet)
 
 
 def _print(report: dict[str, Any], quiet: bool) -> None:

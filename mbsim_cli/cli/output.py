@@ -36,6 +36,14 @@ def emit(report: Any) -> None:
     show(to_json(report))
 
 
+def print_report(report: Any, json: bool, in_words: Callable[..., None], *settings: Any) -> None:
+    """Print a report as one JSON object, or as ``in_words`` prints it with these settings."""
+    if json:
+        emit(report)
+    else:
+        in_words(report, *settings)
+
+
 def show(text: str) -> None:
     """Buffer a text for standard output until the command ends, so that write errors are handled in one place."""
     _pending.append(text)
@@ -192,14 +200,13 @@ def print_modes(modes: Sequence[Mapping[str, Any]], neutral: int) -> None:
         tell(f"{zero} zero: nothing brings such a motion or state back")
 
 
-def _objectives_table(
-    objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]
-) -> Table:
-    """Return a table with a column for each objective, and rows of its value and derivatives.
+def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print a column for each objective, its value and derivatives, and the reasons why numbers are NaN or not unique.
 
     ``parameters`` state the units of the parameters.
     """
     from mbsim_cli.model.units import derivative_by
+    from mbsim_cli.study.diagnostics.undetermined import footnotes
 
     entries = objectives.values()
     titles = ["", *(visible(f"{name} [{o['unit']}]" if o["unit"] else name) for name, o in objectives.items())]
@@ -207,14 +214,7 @@ def _objectives_table(
     for parameter in next(iter(entries)).get("gradient", {}):
         numbers = (_number(entry["gradient"][parameter], entry.get("flags")) for entry in entries)
         rows.append([visible(derivative_by(parameter, parameters[parameter]["unit"])), *numbers])
-    return Table(titles, rows, of_numbers=True)
-
-
-def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print the table of objectives, and footnotes with the reasons why numbers are NaN or not unique."""
-    from mbsim_cli.study.diagnostics.undetermined import footnotes
-
-    show_table(_objectives_table(objectives, parameters))
+    show_table(Table(titles, rows, of_numbers=True))
     for line in footnotes(objectives):
         tell(line)
 

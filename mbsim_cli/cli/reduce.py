@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbsim_cli.cli import options, signals
-from mbsim_cli.cli.output import tell
+from mbsim_cli.cli.output import print_report, tell
 from mbsim_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,6 +56,6 @@ def command(
         "descriptions": reduced_bodies.descriptions(model_file),
     }
     if json or not quiet:
-        show(found, json)
+        print_report(found, json, show)
     if text := kind.warning(sid):
         tell(f"{chosen}: {text}", quiet)

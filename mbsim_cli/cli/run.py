@@ -11,10 +11,10 @@ import typer
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import (
     Terminal,
-    emit,
     plain_table,
     print_modes,
     print_objectives,
+    print_report,
     print_warnings,
     show_rows,
     show_table,
@@ -95,10 +95,7 @@ def command(
         force=force,
         begun=options.begun(),
     )
-    if json:
-        emit(report)
-    else:
-        _print(report, quiet, top or 20)
+    print_report(report, json, _print, quiet, top or 20)
 
 
 def _print(report: dict[str, Any], quiet: bool, top: int) -> None:

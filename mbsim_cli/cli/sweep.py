@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from mbsim_cli.cli import completion, options
 from mbsim_cli.cli.options import Command
-from mbsim_cli.cli.output import Terminal, emit, say
+from mbsim_cli.cli.output import Terminal, print_report, say
 from mbsim_cli.cli.study_folders import (
     Folder,
     Jobs,
@@ -195,10 +195,7 @@ def command(
 
         found = forecast_study(folder, work, Terminal(quiet), begun)
         report = {"folder": str(folder), "study": folder.plan().study} | found.report
-        if json:
-            emit(report)
-        else:
-            print_forecast(report)
+        print_report(report, json, print_forecast)
     else:
         _run(folder, work, json, quiet)
 
@@ -231,10 +228,7 @@ def _run(folder: "StudyFolder", work: "Work", json: bool, quiet: bool) -> None:
     from mbsim_cli.study.sweep.running import run_study
 
     report = run_study(folder, work, Terminal(quiet))
-    if json:
-        emit(report)
-    else:
-        print_summary(report, quiet)
+    print_report(report, json, print_summary, quiet)
 
 
 def _work(
