@@ -8,7 +8,7 @@ stands here, and ``docs/messages.md`` is made from it.
 """
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 MODEL, USAGE, ANALYSIS, FILE, WARNING = "model", "usage", "analysis", "file", "warning"
 
@@ -459,32 +459,3 @@ def kind_of(sentence: str, family: str) -> Kind:
 def code_of(sentence: str, family: str) -> str:
     """Code of a message of a family."""
     return kind_of(sentence, family).code
-
-
-def page() -> str:
-    """The page of documentation that lists all codes."""
-    titles = {
-        MODEL: "Model file", USAGE: "Command", ANALYSIS: "Analysis", FILE: "Files", WARNING: "Warnings",
-        "internal": "Defects",
-    }  # fmt: skip
-    lines = [
-        "# Messages", "",
-        "Each error and warning ends in a code, in text and in `--json`; `mbsim explain MB106` prints what stands here.",
-        "This page is made from `mbsim_cli/messages.py` by `python scripts/reference.py`.",
-    ]  # fmt: skip
-    before = None
-    for kind in sorted(KINDS.values(), key=lambda kind: kind.code):
-        if kind.family != before:
-            lines += ["", f"## {titles[kind.family]}"]
-            before = kind.family
-        lines += ["", f"### {kind.code} {kind.title}", "", kind.cause, "", f"*Cure.* {kind.cure}", ""]
-        lines += ["```text", kind.example, "```"]
-    return "\n".join(lines) + "\n"
-
-
-def report(code: str) -> dict[str, Any] | None:
-    """The explanation of a code that ``mbsim explain`` prints; None for an unknown code."""
-    kind = KINDS.get(code.upper())
-    if kind is None:
-        return None
-    return {"code": kind.code, "title": kind.title, "cause": kind.cause, "cure": kind.cure, "example": kind.example}

@@ -16,8 +16,30 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def pages() -> dict[Path, str]:
     """Texts by path."""
-    texts = {"messages": messages.page(), "reference": keys_page(), "library": library_page()}
+    texts = {"messages": messages_page(), "reference": keys_page(), "library": library_page()}
     return {DOCS / f"{name}.md": text for name, text in texts.items()}
+
+
+def messages_page() -> str:
+    """The page of documentation that lists all codes."""
+    titles = {
+        "model": "Model file", "usage": "Command", "analysis": "Analysis", "file": "Files", "warning": "Warnings",
+        "internal": "Defects",
+    }  # fmt: skip
+    lines = [
+        "# Messages", "",
+        "Each error and warning ends in a code, in text and in `--json`; `mbsim explain MB106` prints what stands "
+        "here.",
+        "This page is made from `mbsim_cli/messages.py` by `python scripts/reference.py`.",
+    ]  # fmt: skip
+    before = None
+    for kind in sorted(messages.KINDS.values(), key=lambda kind: kind.code):
+        if kind.family != before:
+            lines += ["", f"## {titles[kind.family]}"]
+            before = kind.family
+        lines += ["", f"### {kind.code} {kind.title}", "", kind.cause, "", f"*Cure.* {kind.cure}", ""]
+        lines += ["```text", kind.example, "```"]
+    return "\n".join(lines) + "\n"
 
 
 def keys_page() -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import completion, options
-from mbsim_cli.cli.output import emit, plain_table, show_table, tell
+from mbsim_cli.cli.output import emit, plain_table, print_report, show_table, tell
 from mbsim_cli.errors import UsageError
 
 Key = Annotated[
@@ -35,25 +35,21 @@ def command(key: Key = None, json: options.Json = False) -> None:
     from mbsim_cli.spec.schema import written_out
 
     found = explain(written_out(), key or "")
-    if json:
-        emit(found)
-    else:
-        _print(found)
+    print_report(found, json, _print)
 
 
 def _message(code: str, json: bool) -> None:
     """Print cause, remedy and an example of a kind of message."""
-    from mbsim_cli.messages import report
+    from mbsim_cli.messages import KINDS
 
-    found = report(code)
-    if found is None:
+    if (kind := KINDS.get(code.upper())) is None:
         raise UsageError(f"there is no message {code!r}; docs/messages.md lists all")
     if json:
-        emit(found)
+        emit({name: getattr(kind, name) for name in ("code", "title", "cause", "cure", "example")})
         return
-    tell(f"{found['code']}: {found['title']}")
+    tell(f"{kind.code}: {kind.title}")
     for part in ("cause", "cure", "example"):
-        tell(f"{part}: {found[part]}")
+        tell(f"{part}: {getattr(kind, part)}")
 
 
 def explain(whole: Part, key: str) -> Part:
@@ -79,7 +75,8 @@ def explain(whole: Part, key: str) -> Part:
             # a name that the user gave, as of a body
             named = [inner for part in parts for inner in _named(whole, part)]
             if word == words[-1] or not named:
-                known = {name for part in parts for name in _below(whole, part)}
+                inners = [inner for part in parts for inner in (*_resolved(whole, part), *_named(whole, part))]
+                known = {name for inner in inners for name in (*inner.get("properties", {}), *_types_of(inner))}
                 raise UsageError(_unknown(word, known, words[:place]))
             found = [(part, False) for part in named]
         above, parts = parts, [part for part, _ in found]
@@ -156,13 +153,6 @@ def _step(whole: Part, part: Part, word: str) -> list[tuple[Part, bool]]:
         if having:
             return [(inner["properties"][word], word in inner.get("required", ())) for inner in having]
     return []
-
-
-def _below(whole: Part, part: Part) -> Iterator[str]:
-    """Keys, types and names that may follow in a path."""
-    for inner in [*_resolved(whole, part), *_named(whole, part)]:
-        yield from inner.get("properties", {})
-        yield from _types_of(inner)
 
 
 def places(whole: Part) -> Iterator[str]:
