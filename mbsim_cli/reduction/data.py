@@ -149,12 +149,6 @@ def combined(a: StandardInput, b: StandardInput, factor: complex = 1.0) -> Stand
     return a.map(lambda _, one, other: one.plus(other.map(lambda entries: factor * entries)), b)
 
 
-def dot(a: StandardInput, b: StandardInput) -> float:
-    """Sum of the products of all entries."""
-    pairs = ((x, y) for (_, s), (_, t) in zip(a.items(), b.items(), strict=True) for x, y in zip(s, t, strict=True))
-    return float(sum(np.vdot(x, y) for x, y in pairs if x is not None and y is not None))
-
-
 def selected(sid: StandardInput, modes: list[int]) -> StandardInput:
     """The body with some of its modes, counted from 0."""
 
@@ -227,9 +221,8 @@ def deviates(sid: StandardInput) -> bool:
     given, off = _coefficients(sid), _deviation(sid)
     # sizes of rotations and second moments: Gr and Oe are compared with J, which they follow from
     of = {"mdCM1": "Ct0", "Gr0": "J1", "Oe0": "J1", "Ct1": "Ct1", "Cr1": "Cr1", "Gr1": "J2", "Ge": "Cr1", "Oe1": "J2"}
-    also = {"Gr0": "Gr0", "Oe0": "Oe0", "Gr1": "Gr1", "Oe1": "Oe1", "Ge": "Ge", "mdCM1": "mdCM1"}
     return any(
-        largest(entries) > ROUND_OFF * max(largest(given[of[name]]), largest(given[also.get(name, name)]))
+        largest(entries) > ROUND_OFF * max(largest(given[of[name]]), largest(given[name]))
         for name, entries in off.items()
     )
 

@@ -140,14 +140,6 @@ def _stiffness(section: Section, E, G, h) -> Array:
     return K
 
 
-def _section_points(section: Section, planar: bool) -> Array:
-    """Points (s, 2) of equal weight with the section's second moments: y, z."""
-    y, z = np.sqrt(section.Iz / section.area), np.sqrt(section.Iy / section.area)
-    if planar:
-        return np.array([[y, 0.0], [-y, 0.0]])
-    return np.array([[s * y, t * z] for s in (1, -1) for t in (1, -1)])
-
-
 def _gauss() -> tuple[Array, Array]:
     """Four points on (0, 1), which integrate products of cubics."""
     x, w = np.polynomial.legendre.leggauss(4)
@@ -156,11 +148,14 @@ def _gauss() -> tuple[Array, Array]:
 
 def _carriers(section: Section, h, planar: bool) -> tuple[Array, Array]:
     """Places of the carriers of an element (c, 3) from its first node, and their displacements (c, 3, 12)."""
+    y, z = np.sqrt(section.Iz / section.area), np.sqrt(section.Iy / section.area)
+    # points of equal weight with the section's second moments
+    places_in_section = [(y, 0.0), (-y, 0.0)] if planar else [(s * y, t * z) for s in (1, -1) for t in (1, -1)]
     places, rows = [], []
     for s in _gauss()[0]:
         cubic = np.array([1 - 3 * s**2 + 2 * s**3, h * (s - 2 * s**2 + s**3), 3 * s**2 - 2 * s**3, h * (s**3 - s**2)])
         slope = np.array([6 * (s**2 - s) / h, 1 - 4 * s + 3 * s**2, 6 * (s - s**2) / h, 3 * s**2 - 2 * s])
-        for y, z in _section_points(section, planar):
+        for y, z in places_in_section:
             row = np.zeros((3, 12), np.result_type(h, y, z, float))
             for places_of, offset, axis in ((ACROSS_Y, y, 1), (ACROSS_Z, z, 2)):
                 for (place, sign), value, tilt in zip(places_of, cubic, slope, strict=True):
@@ -244,32 +239,26 @@ def _elasticity(E, nu, dimension: int) -> Array:
     return lame * volume + shear * mixed
 
 
-def _geometry_of(mesh: Mesh) -> tuple[Array, Array]:
-    """Gradients of the shape functions (ne, g, nodes, d) and volumes (ne, g) of the Gauss points; ne is 1 if alike."""
-    _, by_reference, weights = tabulated(mesh.kind)
+def solid(mesh: Mesh, E: Array, nu: Array, density: Array, thickness: Array = 1.0) -> Structure:
+    """A solid, or a plate of some thickness in the plane z = 0."""
     d = mesh.dimension
+    shape, by_reference, weights = tabulated(mesh.kind)
     corners = mesh.points[mesh.cells[:1] if mesh.alike else mesh.cells][:, :, :d]
     jacobian = np.einsum("eia,gir->egar", corners, by_reference)
     volume = np.linalg.det(jacobian)
     if (volume.real <= 0).any():
         wrong = int(np.argmax((volume.real <= 0).any(1)))
         raise Refused(("mesh",), f"cell {wrong} of the mesh is turned inside out or has no volume")
-    return np.einsum("gir,egra->egia", by_reference, np.linalg.inv(jacobian)), volume * weights
-
-
-def solid(mesh: Mesh, E: Array, nu: Array, density: Array, thickness: Array = 1.0) -> Structure:
-    """A solid, or a plate of some thickness in the plane z = 0."""
-    d = mesh.dimension
-    gradients, volumes = _geometry_of(mesh)
+    gradients, volumes = np.einsum("gir,egra->egia", by_reference, np.linalg.inv(jacobian)), volume * weights
     if d == 2:
         volumes = volumes * thickness
-    shape = tabulated(mesh.kind)[0]
     k = mesh.cells.shape[1]
     C = _elasticity(E, nu, d)
     strained = np.einsum("acbd,egjd,eg->egacjb", C, gradients, volumes, optimize=True)
     stiffness = np.einsum("egic,egacjb->eiajb", gradients, strained, optimize=True).reshape(-1, d * k, d * k)
     mass = density * np.einsum("gi,gj,eg->eij", shape, shape, volumes)
     dofs = (d * mesh.cells[:, :, None] + np.arange(d)).reshape(len(mesh.cells), -1)
+    gradients, volumes = (np.broadcast_to(x, (len(mesh.cells), *x.shape[1:])) for x in (gradients, volumes))
     return Structure(
         mesh, d, dofs, stiffness, mesh.points, mesh.cells, mass,
         planar=d == 2, geometric=ByStress(C, gradients, volumes), warnings=tuple(too_stiff(mesh, nu)),
@@ -281,14 +270,14 @@ class ByStress:
     """Integral of grad Phi_l : stress grad Phi_q, of stresses by displacements."""
 
     C: Array  # (d, d, d, d)
-    gradients: Array  # of the shape functions (ne or 1, g, nodes, d)
-    volumes: Array  # of the Gauss points (ne or 1, g)
+    gradients: Array  # of the shape functions (ne, g, nodes, d)
+    volumes: Array  # of the Gauss points (ne, g)
 
     def stiffness(self, structure: Structure, u: Array, shapes: Array) -> Array:
         """(s, n, n) by displacements u (ndof, s)."""
         every = slice(0, len(structure.dofs))
         slopes, strained = self._sloped(structure, shapes, every), self._sloped(structure, u, every)
-        stress = self._stress(_scaled(structure, self._weights(structure, every), every), strained)
+        stress = self._stress(_scaled(structure, self.volumes, every), strained)
         return np.stack(
             [
                 np.einsum("egbcl,egcd,egbdq->lq", slopes, stress[..., s], slopes, optimize=True)
@@ -303,7 +292,7 @@ class ByStress:
         for first in range(0, len(structure.dofs), BLOCK):
             part = slice(first, first + BLOCK)
             slopes, strained = self._sloped(structure, shapes, part), self._sloped(structure, u, part)
-            weights = self._weights(structure, part)
+            weights = self.volumes[part]
             scaled = _scaled(structure, weights, part)
             by_stress = np.einsum("egbcl,slq,egbdq->egcds", slopes, hat, slopes, optimize=True)
             by_factor[part] = np.einsum("egacs,egacs->e", self._stress(weights, strained), by_stress)
@@ -317,18 +306,12 @@ class ByStress:
     def _sloped(self, structure: Structure, U: Array, part: slice) -> Array:
         """Gradients (ne, g, d, d, k) of displacements (ndof, k): the component, then the direction."""
         corners = U.reshape(-1, structure.mesh.dimension, U.shape[1])[structure.mesh.cells[part]]
-        return np.einsum("egic,eibn->egbcn", self._gradients(structure, part), corners)
+        return np.einsum("egic,eibn->egbcn", self.gradients[part], corners)
 
     def _collected(self, structure: Structure, slopes: Array, part: slice) -> Array:
         """Transpose of ``_sloped``."""
-        corners = np.einsum("egic,egbcn->eibn", self._gradients(structure, part), slopes)
+        corners = np.einsum("egic,egbcn->eibn", self.gradients[part], slopes)
         return gathered(corners, structure.dofs[part], structure.size)
-
-    def _gradients(self, structure: Structure, part: slice) -> Array:
-        return np.broadcast_to(self.gradients, (len(structure.mesh.cells), *self.gradients.shape[1:]))[part]
-
-    def _weights(self, structure: Structure, part: slice) -> Array:
-        return np.broadcast_to(self.volumes, (len(structure.mesh.cells), self.volumes.shape[1]))[part]
 
     def _stress(self, weights: Array, strained: Array) -> Array:
         return np.einsum("acbd,egbds,eg->egacs", self.C, strained, weights, optimize=True)

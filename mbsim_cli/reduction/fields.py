@@ -84,7 +84,13 @@ def element_gradients(found: Reduced, adjoint: StandardInput) -> tuple[Array, Ar
     by_G = gram_adjoint(adjoint.with_terms({"Me": Taylor(adjoint.Me.M0 + by_De[0])}))
     U = columns(structure.carriers, structure.displacements(shapes))
     total = _Total(structure, _by_stiffness(structure, shapes, shapes @ by_Ke.T), _by_mass(structure, U, U @ by_G.T))
-    by_shapes = structure.K @ (shapes @ (by_Ke + by_Ke.T)) + _by_nodes(found, adjoint)
+    by_nodes = np.zeros_like(shapes)
+    for node, given in zip(body.nodes, adjoint.nodes, strict=True):
+        by_phi, by_psi = given.phi.M0, given.psi.M0
+        by_phi = by_phi if given.origin.M1 is None else by_phi + given.origin.M1
+        by_psi = by_psi if given.AP.M1 is None else by_psi + 2 * untilde(given.AP.M1)
+        by_nodes += node.phi.T @ by_phi.T + node.psi.T @ by_psi.T
+    by_shapes = structure.K @ (shapes @ (by_Ke + by_Ke.T)) + by_nodes
     by_U = structure.m @ (U @ (by_G + by_G.T))
     by_shapes += structure.collected(by_U[:, 4:].reshape(len(by_U), 3, -1))
     by_shapes += _by_stresses(found, dict(adjoint.items()), total)
@@ -141,17 +147,6 @@ def _by_stresses(found: Reduced, given: Mapping[str, Taylor], total: _Total) -> 
 def _flat(structure: Structure, V: Array) -> Array:
     """Displacements of the carriers with all components as columns."""
     return structure.displacements(V).reshape(len(structure.carriers), -1)
-
-
-def _by_nodes(found: Reduced, adjoint: StandardInput) -> Array:
-    """Adjoint of the shapes (ndof, n) from those of the nodes' frames."""
-    total = np.zeros_like(found.shapes)
-    for node, given in zip(found.body.nodes, adjoint.nodes, strict=True):
-        by_phi, by_psi = given.phi.M0, given.psi.M0
-        by_phi = by_phi if given.origin.M1 is None else by_phi + given.origin.M1
-        by_psi = by_psi if given.AP.M1 is None else by_psi + 2 * untilde(given.AP.M1)
-        total += node.phi.T @ by_phi.T + node.psi.T @ by_psi.T
-    return total
 
 
 def _answers(found: Reduced, by_shapes: Array) -> Iterator[_Answer]:

@@ -120,7 +120,14 @@ def parted(sid: StandardInput, along: StandardInput) -> list[tuple[int, int]]:
 
 def of_span(sid: StandardInput, adjoint: StandardInput) -> StandardInput:
     """The transpose: an adjoint of derivatives in the coordinates of modes as one of those that hold the span."""
-    by_turn = _by_turn(sid, adjoint)
+    by_turn = np.zeros((sid.n, sid.n))  # derivatives of the product of all terms and the adjoint by the entries of C
+    for (path, term), (_, hat) in zip(sid.items(), adjoint.items(), strict=True):
+        shape = (SHAPES | OF_NODES)[path.rpartition(".")[2]]
+        for order, (entries, by) in enumerate(zip(term, hat, strict=True)):
+            if entries is not None and by is not None:
+                for axis, size in enumerate((N,) * order + shape):
+                    if size is N:
+                        by_turn += _rows(entries, axis) @ _rows(by, axis).T
     Me, Ke = (
         term._replace(M0=term.M0 + weights * by_turn)
         for term, weights in zip((adjoint.Me, adjoint.Ke), _turns(sid), strict=True)
@@ -142,19 +149,6 @@ def _turns(sid: StandardInput) -> tuple[Array, Array]:
 def _apart(squares: Array) -> Array:
     """Mask (n, n) of pairs of modes with different frequencies."""
     return np.abs(squares[:, None] - squares) > EQUAL * np.maximum(squares[:, None], squares)
-
-
-def _by_turn(sid: StandardInput, adjoint: StandardInput) -> Array:
-    """Derivatives (n, n) of the product of all terms and an adjoint by the entries of C."""
-    found = np.zeros((sid.n, sid.n))
-    for (path, term), (_, hat) in zip(sid.items(), adjoint.items(), strict=True):
-        shape = (SHAPES | OF_NODES)[path.rpartition(".")[2]]
-        for order, (entries, by) in enumerate(zip(term, hat, strict=True)):
-            if entries is not None and by is not None:
-                for axis, size in enumerate((N,) * order + shape):
-                    if size is N:
-                        found += _rows(entries, axis) @ _rows(by, axis).T
-    return found
 
 
 def _rows(entries: Array, axis: int) -> Array:

@@ -111,19 +111,13 @@ def structure_of(points: Array, K: Sparse, M: Sparse) -> Structure:
             f"the mass matrix differs by {share:.2g} of its largest entry from one of masses alike in all directions; "
             "integrals over the body, but Me, take the mean of the directions",
         )
-    mesh = Mesh(points, np.zeros((0, 1), int), "points")
+    mesh, spread = Mesh(points, np.zeros((0, 1), int), "points"), None
+    if per == 6:
+        from scipy.sparse import csc_matrix
+
+        one, nodes = np.ones(count), np.arange(count)
+        spread = tuple(csc_matrix((one, (nodes, per * nodes + a)), shape=(count, len(points) * per)) for a in range(3))
     return Structure(
         mesh, per, np.zeros((0, per), int), np.zeros((1, per, per)), points, np.zeros((0, 1), int), np.zeros((1, 1, 1)),
-        planar=per == 2, has_rotations=per == 6, spread=_translations(count, per) if per == 6 else None,
-        given=(K, M, m), warnings=warnings,
+        planar=per == 2, has_rotations=per == 6, spread=spread, given=(K, M, m), warnings=warnings,
     )  # fmt: skip
-
-
-def _translations(count: int, per: int) -> tuple[Sparse, ...]:
-    from scipy import sparse
-
-    nodes = np.arange(count)
-    return tuple(
-        sparse.coo_matrix((np.ones(count), (nodes, per * nodes + a)), shape=(count, per * count)).tocsc()
-        for a in range(3)
-    )

@@ -44,53 +44,35 @@ class Cell(NamedTuple):
 
     def gradient(self, xi: Array) -> Array:
         """Derivatives of the shape functions by reference coordinates (g, nodes, dimension)."""
-        parts = [_derivatives(xi, self.exponents, axis) @ self._coefficients() for axis in range(self.dimension)]
-        return np.stack(parts, -1)
+        monomials = [
+            [powers[axis] * np.prod(xi ** np.maximum(powers - one, 0), axis=1) for powers in np.array(self.exponents)]
+            for axis, one in enumerate(np.eye(self.dimension, dtype=int))
+        ]
+        return np.stack([np.stack(each, 1) @ self._coefficients() for each in monomials], -1)
 
     def _coefficients(self) -> Array:
         return np.linalg.inv(_monomials(np.array(self.nodes, dtype=float), self.exponents))
 
     def rule(self) -> tuple[Array, Array]:
-        """Points (g, dimension) and weights (g) of the cell's Gauss rule."""
-        return _on_simplex(self.dimension, self.points) if self.simplex else _on_cube(self.dimension, self.points)
+        """Points (g, dimension) and weights (g) of Gauss's rule; for simplices that of the cube (0, 1)^d is folded."""
+        x, w = np.polynomial.legendre.leggauss(self.points)
+        points = np.array(list(product(x, repeat=self.dimension)))
+        weights = np.array([np.prod(part) for part in product(w, repeat=self.dimension)])
+        if self.simplex:
+            points, weights, left = (points + 1) / 2, weights / 2**self.dimension, np.ones(len(points))
+            for axis in range(self.dimension):
+                points[:, axis] = left * points[:, axis]
+                weights = weights * left
+                left = left - points[:, axis]
+        return points, weights
 
 
 def _monomials(xi: Array, exponents: Exponents) -> Array:
     return np.stack([np.prod(xi ** np.array(powers), axis=1) for powers in exponents], 1)
 
 
-def _derivatives(xi: Array, exponents: Exponents, axis: int) -> Array:
-    found = []
-    for powers in exponents:
-        lower = [p - (k == axis) for k, p in enumerate(powers)]
-        found.append(powers[axis] * np.prod(xi ** np.maximum(lower, 0), axis=1))
-    return np.stack(found, 1)
-
-
-def _on_cube(dimension: int, count: int) -> tuple[Array, Array]:
-    x, w = np.polynomial.legendre.leggauss(count)
-    points = np.array(list(product(x, repeat=dimension)))
-    return points, np.array([np.prod(part) for part in product(w, repeat=dimension)])
-
-
-def _on_simplex(dimension: int, count: int) -> tuple[Array, Array]:
-    """Gauss points of the cube (0, 1)^d, folded onto the simplex."""
-    cube, weights = _on_cube(dimension, count)
-    cube, weights = (cube + 1) / 2, weights / 2**dimension
-    points, left = np.empty_like(cube), np.ones(len(cube))
-    for axis in range(dimension):
-        points[:, axis] = left * cube[:, axis]
-        weights = weights * left
-        left = left - points[:, axis]
-    return points, weights
-
-
 def _up_to(dimension: int, degree: int) -> Exponents:
     return tuple(p for p in product(range(degree + 1), repeat=dimension) if sum(p) <= degree)
-
-
-def _tensor(dimension: int) -> Exponents:
-    return tuple(product(range(2), repeat=dimension))
 
 
 def _serendipity(dimension: int) -> Exponents:
@@ -128,14 +110,14 @@ CELLS: dict[str, Cell] = {
     "triangle6": Cell(
         _with_middles(_TRIANGLE, _LOOP3), _up_to(2, 2), True, 3, _completed(_LOOP3, 3, _LOOP3), "line3"
     ),
-    "quad": Cell(_QUAD, _tensor(2), False, 2, _LOOP4, "line"),
+    "quad": Cell(_QUAD, tuple(product(range(2), repeat=2)), False, 2, _LOOP4, "line"),
     "quad8": Cell(_with_middles(_QUAD, _LOOP4), _serendipity(2), False, 3, _completed(_LOOP4, 4, _LOOP4), "line3"),
     "tetra": Cell(_TETRAHEDRON, _up_to(3, 1), True, 3, _TET_FACES, "triangle"),
     "tetra10": Cell(
         _with_middles(_TETRAHEDRON, _TET_EDGES), _up_to(3, 2), True, 4, _completed(_TET_FACES, 4, _TET_EDGES),
         "triangle6",
     ),
-    "hexahedron": Cell(_HEX, _tensor(3), False, 2, _HEX_FACES, "quad"),
+    "hexahedron": Cell(_HEX, tuple(product(range(2), repeat=3)), False, 2, _HEX_FACES, "quad"),
     "hexahedron20": Cell(
         _with_middles(_HEX, _HEX_EDGES), _serendipity(3), False, 3, _completed(_HEX_FACES, 8, _HEX_EDGES), "quad8"
     ),
@@ -277,30 +259,25 @@ def nodes_of(mesh: Mesh, selection: Selection, place: tuple[str | int, ...]) -> 
 
 def weights_of(mesh: Mesh, nodes: Array) -> Array:
     """Weights of a set's nodes, sum 1: lengths or areas of the sides that they make up; equal where they make none."""
-    if mesh.kind not in CELLS:
+    cell = CELLS.get(mesh.kind)
+    if cell is None or not cell.faces:
         return np.full(len(nodes), 1 / len(nodes))
-    weights = np.zeros(len(mesh.points), mesh.points.dtype)
-    cell, chosen = CELLS[mesh.kind], np.zeros(len(mesh.points), bool)
+    weights, chosen = np.zeros(len(mesh.points), mesh.points.dtype), np.zeros(len(mesh.points), bool)
     chosen[nodes] = True
     touching = mesh.cells[chosen[mesh.cells].any(1)]
+    shape, gradient, of_points = tabulated(cell.face_kind)
     for face in cell.faces:
         sides = touching[:, face]
         sides = sides[chosen[sides].all(1)]
-        np.add.at(weights, sides, _side_integrals(mesh.points[sides], cell.face_kind))
+        tangents = np.einsum("sia,gir->sgar", mesh.points[sides], gradient)
+        if tangents.shape[-1] == 1:
+            size = np.sqrt((tangents[..., 0] ** 2).sum(-1))
+        else:
+            size = np.sqrt((np.cross(tangents[..., 0], tangents[..., 1]) ** 2).sum(-1))
+        np.add.at(weights, sides, np.einsum("gi,sg,g->si", shape, size, of_points))  # of the shape functions
     found = weights[nodes]
     total = found.sum()
     return found / total if total else np.full(len(nodes), 1 / len(nodes))
-
-
-def _side_integrals(corners: Array, kind: str) -> Array:
-    """Integrals of the shape functions over sides (s, nodes) with these corners (s, nodes, 3)."""
-    shape, gradient, weights = tabulated(kind)
-    tangents = np.einsum("sia,gir->sgar", corners, gradient)
-    if tangents.shape[-1] == 1:
-        size = np.sqrt((tangents[..., 0] ** 2).sum(-1))
-    else:
-        size = np.sqrt((np.cross(tangents[..., 0], tangents[..., 1]) ** 2).sum(-1))
-    return np.einsum("gi,sg,g->si", shape, size, weights)
 
 
 # Meshes from files, by meshio (extra fem).

@@ -9,7 +9,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.reduction.data import SIX, Array, NoDerivative, Refused, StandardInput, Taylor, tilde, untilde
 from mbsim_cli.reduction.restriction import MeshNode, Restriction
-from mbsim_cli.reduction.structure import Flexibility, Sparse, Structure, System, lowest_by_multigrid
+from mbsim_cli.reduction.structure import Flexibility, Structure, System, lowest_by_multigrid
 from mbsim_cli.system import cached_property
 
 # Lowest modes by a block Lanczos method: solves with several loads at once, and equal modes are found together.
@@ -94,6 +94,8 @@ class Modes(NamedTuple):
 
 def lowest_modes(system: System, flexibility: Flexibility, kept: Sequence[int]) -> Modes:
     """The modes with strain up to the last wanted one, and a few more where there are any; the same at every call."""
+    from scipy.linalg import eigh
+
     count = max(kept, default=-1) + 1
     most = system.K.shape[0] - system.rigid.shape[1]
     if count > most:
@@ -102,9 +104,19 @@ def lowest_modes(system: System, flexibility: Flexibility, kept: Sequence[int]) 
     dense = system.K.shape[0] <= max(DENSE, 3 * wanted)
     if flexibility.iterative:
         found = lowest_by_multigrid(system.K, system.M, system.rigid, flexibility.multigrid, wanted)
+    elif dense:
+        K, M, rigid = system.K.toarray(), system.M.toarray(), system.rigid.shape[1]
+        found = eigh((K + K.T) / 2, (M + M.T) / 2, subset_by_index=[rigid, rigid + wanted - 1])[1]
+        found = flexibility.solve(M @ system.strained(found))  # inverse iteration removes shares of the highest modes
     else:
-        found = _dense(system, flexibility, wanted) if dense else lowest(system, flexibility, wanted)
-    squares, shapes = _ritz(system, system.strained(found))
+        found = lowest(system, flexibility, wanted)
+    V = system.strained(found)
+    V = V / np.sqrt(np.einsum("ij,ij->j", V, system.M @ V))
+    A, B = V.T @ (system.K @ V), V.T @ (system.M @ V)
+    if not (np.isfinite(A).all() and np.isfinite(B).all()):
+        raise np.linalg.LinAlgError("stiffness and mass of modes are not finite")
+    squares, T = eigh((A + A.T) / 2, (B + B.T) / 2)
+    shapes = V @ T
     return Modes(squares, shapes * signs(shapes), np.array(kept, dtype=int))
 
 
@@ -113,27 +125,6 @@ def signs(shapes: Array) -> Array:
     size = np.abs(shapes)
     largest = (size >= (1.0 - TIED) * size.max(0)).argmax(0)
     return np.sign(shapes[largest, np.arange(shapes.shape[1])])
-
-
-def _dense(system: System, flexibility: Flexibility, wanted: int) -> Array:
-    """Modes by a dense solver, and a step of inverse iteration, which removes contributions of the highest ones."""
-    from scipy.linalg import eigh
-
-    rigid = system.rigid.shape[1]
-    K, M = system.K.toarray(), system.M.toarray()
-    found = eigh((K + K.T) / 2, (M + M.T) / 2, subset_by_index=[rigid, rigid + wanted - 1])[1]
-    return flexibility.solve(M @ system.strained(found))
-
-
-def _ritz(system: System, V: Array) -> tuple[Array, Array]:
-    from scipy.linalg import eigh
-
-    V = V / np.sqrt(np.einsum("ij,ij->j", V, system.M @ V))
-    A, B = V.T @ (system.K @ V), V.T @ (system.M @ V)
-    if not (np.isfinite(A).all() and np.isfinite(B).all()):
-        raise np.linalg.LinAlgError("stiffness and mass of modes are not finite")
-    squares, T = eigh((A + A.T) / 2, (B + B.T) / 2)
-    return squares, V @ T
 
 
 class Response:
@@ -208,18 +199,6 @@ def _products(A: Array, B: Array) -> Array:
     return np.abs(np.einsum("ij,ij->j", A, B))
 
 
-def changed_shapes(response: Response, modes: Modes, dK: Sparse, dM: Sparse) -> Array:
-    """Derivatives (r, n) of the kept shapes along a change of K and M; raises NoDerivative."""
-    for kept, left in modes.cut:
-        W = modes.shapes[:, [kept, left]]
-        A = W.T @ (dK @ W) - modes.squares[kept] * (W.T @ (dM @ W))
-        if max(abs(A[0, 1]), abs(A[0, 0] - A[1, 1])) > ALIKE * np.abs(A).max():
-            message = f"mode {kept + 1} is kept and mode {left + 1} of the same frequency is not, and this parts them"
-            raise NoDerivative(("modes",), message, "keep both or none")
-    V = modes.shapes[:, modes.kept]
-    return response.solve((dM @ V) * modes.squares[modes.kept] - dK @ V)
-
-
 # Modes and static responses of a body, or the same with exact first derivatives along a change.
 #
 # ``Solved`` works on a real body and keeps the factor; ``Changed`` gives complex numbers whose imaginary parts are the
@@ -263,11 +242,16 @@ class Changed:
         self._before, self._system = before, system
 
     def modes(self) -> Array:
-        """Shapes with their derivatives; the span's basis turns as little as it can."""
-        dV = changed_shapes(
-            self._before.response, self._before.found, _imaginary(self._system.K), _imaginary(self._system.M)
-        )
-        return self._before.modes() + 1j * dV
+        """Shapes with their derivatives; the span's basis turns as little as it can. Raises NoDerivative."""
+        modes, dK, dM = self._before.found, _imaginary(self._system.K), _imaginary(self._system.M)
+        for kept, left in modes.cut:
+            W = modes.shapes[:, [kept, left]]
+            A = W.T @ (dK @ W) - modes.squares[kept] * (W.T @ (dM @ W))
+            if max(abs(A[0, 1]), abs(A[0, 0] - A[1, 1])) > ALIKE * np.abs(A).max():
+                why = f"mode {kept + 1} is kept and mode {left + 1} of the same frequency is not, and this parts them"
+                raise NoDerivative(("modes",), why, "keep both or none")
+        V = self._before.modes()
+        return V + 1j * self._before.response.solve((dM @ V) * modes.squares[modes.kept] - dK @ V)
 
     def static(self, F: Array) -> Array:
         """Responses with their derivatives: K dx = d(balanced load) - dK x, and no rigid motion before and after."""
@@ -300,7 +284,9 @@ class UnitLoads(NamedTuple):
     def shares(self, K0: Array) -> dict[str, Taylor]:
         """Contributions of the loads' stiffness (s, n, n) to terms, by path."""
         if self.path == "Oe":
-            J2 = _by_tensor(K0)
+            J2 = np.zeros((*K0.shape[1:], 3, 3), K0.dtype)
+            for pair, (a, b) in enumerate(SIX):
+                J2[:, :, a, b] = J2[:, :, b, a] = K0[pair]
             return {"Oe": Taylor(None, -J2), "J": Taylor(None, None, J2), "Gr": Taylor(None, 2 * J2)}
         first = -K0.transpose(2, 1, 0)
         if self.path == "Cr":
@@ -312,7 +298,7 @@ class UnitLoads(NamedTuple):
         hat: Array = given[self.path].M1
         by_rate: Array = given["Gr"].M1
         if self.path == "Oe":
-            first = given["J"].M2 + 2 * by_rate - hat  # (n, n, 3, 3), of six pairs as in ``_by_tensor``
+            first = given["J"].M2 + 2 * by_rate - hat  # (n, n, 3, 3), of six pairs as in ``shares``
             return np.stack([first[:, :, a, b] + (first[:, :, b, a] if a != b else 0.0) for a, b in SIX])
         if self.path == "Cr":
             hat = hat - 2 * untilde(by_rate)
@@ -343,7 +329,9 @@ def unit_loads(which: Stiffening, structure: Structure, nodes: Sequence[MeshNode
         yield _of_inertia("Ct", structure, np.broadcast_to(np.eye(3), (len(structure.carriers), 3, 3)))
         yield _of_inertia("Cr", structure, np.stack([np.cross(axis, structure.carriers) for axis in np.eye(3)], -1))
     if which.rotation:
-        yield _of_inertia("Oe", structure, _by_rotation(structure.carriers))
+        one, R = np.eye(3), structure.carriers  # w (w.R) - w.w R by products w_a w_b, symmetric in a and b
+        products = [(np.outer(R[:, b], one[a]) + np.outer(R[:, a], one[b])) / 2 - (a == b) * R for a, b in SIX]
+        yield _of_inertia("Oe", structure, np.stack(products, -1))
     for i in which.nodes:
         yield UnitLoads(f"node[{i}].phi", nodes[i].phi.T.toarray())
         yield UnitLoads(f"node[{i}].psi", nodes[i].psi.T.toarray())
@@ -354,18 +342,3 @@ def _of_inertia(path: str, structure: Structure, accelerations: Array) -> UnitLo
     shape = accelerations.shape
     forces = structure.collected((structure.m @ accelerations.reshape(shape[0], -1)).reshape(shape))
     return UnitLoads(path, forces, accelerations)
-
-
-def _by_rotation(R: Array) -> Array:
-    """Accelerations (m, 3, 6) by products of angular velocities w_a w_b: w (w.R) - w.w R, symmetric in a and b."""
-    one = np.eye(3)
-    return np.stack([(np.outer(R[:, b], one[a]) + np.outer(R[:, a], one[b])) / 2 - (a == b) * R for a, b in SIX], -1)
-
-
-def _by_tensor(K0: Array) -> Array:
-    """Of six pairs (6, n, n) to (q, n, 3, 3)."""
-    n = K0.shape[1]
-    found = np.zeros((n, n, 3, 3), K0.dtype)
-    for pair, (a, b) in enumerate(SIX):
-        found[:, :, a, b] = found[:, :, b, a] = K0[pair]
-    return found

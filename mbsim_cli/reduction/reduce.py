@@ -32,7 +32,11 @@ class Damping(NamedTuple):
         """Adjoints (n, n) of Me and Ke from one of De."""
         by_Me, by_Ke = self.alpha * adjoint, self.beta * adjoint
         if self.ratio:
-            of_Me, of_Ke = _root_pull_back(Me, Ke, adjoint)
+            w, V = _modes(Me, Ke)
+            inverse = np.linalg.inv(V)
+            D = inverse @ adjoint @ inverse.T
+            half = D / _sums(w)
+            of_Me, of_Ke = V @ (D * w - half * w**2) @ V.T, V @ half @ V.T  # of ``root``
             by_Me, by_Ke = by_Me + 2 * self.ratio * of_Me, by_Ke + 2 * self.ratio * of_Ke
         return by_Me, by_Ke
 
@@ -45,15 +49,6 @@ def root(Me: Array, Ke: Array) -> Array:
     change = (A - np.diag(w**2) - (B - np.eye(len(w))) * w**2) / _sums(w)  # of the root of B^-1 A
     inverse = np.linalg.inv(V)
     return inverse.T @ (half + change + (B - np.eye(len(w))) @ half) @ inverse
-
-
-def _root_pull_back(Me: Array, Ke: Array, adjoint: Array) -> tuple[Array, Array]:
-    """Adjoints of Me and Ke from one of their ``root``."""
-    w, V = _modes(Me, Ke)
-    inverse = np.linalg.inv(V)
-    D = inverse @ adjoint @ inverse.T
-    half = D / _sums(w)
-    return V @ (D * w - half * w**2) @ V.T, V @ half @ V.T
 
 
 def _sums(w: Array) -> Array:
@@ -130,23 +125,19 @@ class Reduced:
 
 def reduced(body: Body) -> Reduced:
     """Reduce a real body; raises Refused and AnalysisError."""
-    _require_finite(body.structure)
-    solver = Solved(system_of(body.structure, body.held, body.frame.free), body.modes)
+    structure = body.structure
+    K, M = (structure.stiffness, structure.mass) if structure.given is None else (m.data for m in structure.given[:2])
+    for what, entries in (("stiffness", K), ("mass", M)):  # of finite numbers
+        if not np.isfinite(entries).all():
+            raise Refused((), *beyond_numbers(f"{what} of elements is not finite"))
+    solver = Solved(system_of(structure, body.held, body.frame.free), body.modes)
     loaded, dropped = _bent_by(body)
     basis = _basis(body, solver, loaded)
     mixing, combined = _mixing(solver, basis, len(loaded) > 0)
     shapes = body.held.expand(basis @ mixing)
     sid = _terms(body, solver, shapes)
-    warnings = (*body.structure.warnings, *_warnings_of(solver), *dropped, *combined)
+    warnings = (*structure.warnings, *_warnings_of(solver), *dropped, *combined)
     return Reduced(body, solver, loaded, mixing, shapes, replace(sid, warnings=warnings))
-
-
-def _require_finite(structure: Structure) -> None:
-    """Raise Refused where element matrices of finite numbers are not finite."""
-    K, M = (structure.stiffness, structure.mass) if structure.given is None else (m.data for m in structure.given[:2])
-    for what, entries in (("stiffness", K), ("mass", M)):
-        if not np.isfinite(entries).all():
-            raise Refused((), *beyond_numbers(f"{what} of elements is not finite"))
 
 
 def derivative(before: Reduced, body: Body, step: float) -> StandardInput:

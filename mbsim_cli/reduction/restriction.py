@@ -178,19 +178,15 @@ def _chord(structure: Structure, a: MeshNode, b: MeshNode) -> Sparse:
         raise Refused(("frame", "chord"), "the nodes of the chord are at one place")
     along = along / length
     d = structure.translations
-    across = _across(along)[:, :d] if d == 3 else np.array([[-along[1], along[0], 0.0]])
-    across = np.pad(across, ((0, 0), (0, 3 - across.shape[1])))
+    across = np.array([[-along[1], along[0], 0.0]])
+    if d == 3:
+        first = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
+        first = first / np.sqrt((first**2).sum())
+        across = np.stack([first, np.cross(along, first)])
     rows = [a.phi[:d], sparse.csr_matrix(across) @ b.phi]
     if not structure.planar:
         rows.append(sparse.csr_matrix(along[None]) @ a.psi)
     return sparse.vstack(rows).tocsr()
-
-
-def _across(along: Array) -> Array:
-    """Two directions (2, 3) across a direction."""
-    first = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
-    first = first / np.sqrt((first**2).sum())
-    return np.stack([first, np.cross(along, first)])
 
 
 def _require_held(structure: Structure, C: Sparse) -> None:
@@ -223,7 +219,12 @@ def _with_rigid_sets(structure: Structure, rigid: Sequence[tuple[Array, MeshNode
         if moved[dofs].any():
             raise Refused(("nodes", frame.name), "its set has mesh nodes in common with another rigid one")
         moved[dofs] = True
-        motions = _motions_about(structure, nodes, frame.origin)
+        motions = structure.rigid_motions().reshape(-1, per, 3 if structure.planar else 6)[nodes]
+        motions = motions.astype(np.result_type(motions, frame.origin))
+        d = structure.translations
+        for column, axis in enumerate([2] if structure.planar else [0, 1, 2]):  # about the origin of the frame
+            motions[:, :d, d + column] -= np.cross(np.eye(3)[axis], frame.origin)[:d]
+        motions = motions.reshape(len(dofs), -1)
         count, largest = motions.shape[1], np.abs(motions.real).max(0)
         if np.linalg.matrix_rank(motions.real / np.where(largest > 0, largest, 1.0), RANK) < count:
             message = "a rigid set needs mesh nodes that are not on one line, nor at one place"
@@ -234,16 +235,6 @@ def _with_rigid_sets(structure: Structure, rigid: Sequence[tuple[Array, MeshNode
     index = (others, np.arange(len(others)))
     alone = sparse.coo_matrix((np.ones(len(others)), index), shape=(size, len(others)))
     return sparse.hstack([alone, *blocks]).tocsc()
-
-
-def _motions_about(structure: Structure, nodes: Array, origin: Array) -> Array:
-    """Rigid motions of some nodes (degrees of freedom of these, 3 or 6) about a place."""
-    motions = structure.rigid_motions().reshape(-1, structure.per_node, 3 if structure.planar else 6)[nodes]
-    motions = motions.astype(np.result_type(motions, origin))
-    d = structure.translations
-    for column, axis in enumerate([2] if structure.planar else [0, 1, 2]):
-        motions[:, :d, d + column] -= np.cross(np.eye(3)[axis], origin)[:d]
-    return motions.reshape(len(nodes) * structure.per_node, -1)
 
 
 class Pivots(NamedTuple):

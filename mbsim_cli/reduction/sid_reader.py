@@ -161,6 +161,10 @@ def _lowest(matrix: Array) -> float:
 
 _SIX_OF_OE = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # Oe: xx yy zz xy yz xz
 Order = Callable[[Array], Array]  # from a matrix of the file to one of each mode
+_ORDERS: tuple[Order, Order] = (
+    lambda m: m.reshape(len(m), -1, 3).transpose(1, 0, 2),  # by modes
+    lambda m: m.reshape(len(m), 3, -1).transpose(2, 0, 1),  # by axes
+)
 
 
 def inertia_of(raw: RawTerm) -> Taylor:
@@ -190,46 +194,29 @@ def squares_of(m: Array) -> Array:
 
 def order_of_Gr(raw: RawTerm, J: Taylor, n: int) -> Order:
     """The order of the columns of Gr, by modes or by axes, for which its symmetric parts are dJ/dq."""
-    by_modes_or_axes = (
-        lambda m: m.reshape(3, n, 3).transpose(1, 0, 2),
-        lambda m: m.reshape(3, 3, n).transpose(2, 0, 1),
-    )
     wanted = J.M1 if J.M1 is not None else np.zeros((n, 3, 3))
-
-    def defect(G: Array) -> float:
-        return difference((G + G.transpose(0, 2, 1)) / 2, wanted)
-
-    return _settled(raw, "Gr", by_modes_or_axes, defect, "its symmetric parts are to be dJ/dq")
+    defects = [difference((G + G.transpose(0, 2, 1)) / 2, wanted) for G in (order(raw.m0) for order in _ORDERS)]
+    return _settled(raw, "Gr", defects, "its symmetric parts are to be dJ/dq")
 
 
 def order_of_Ge(raw: RawTerm, Cr: Taylor, Me: Array) -> Order:
     """The order of the columns of Ge, by modes or by axes, for which it is twice dCr/dq."""
-    n = len(Me)
-    by_modes_or_axes = (
-        lambda m: m.reshape(n, n, 3).transpose(1, 0, 2),
-        lambda m: m.reshape(n, 3, n).transpose(2, 0, 1),
-    )
+    n, small = len(Me), EXACT * np.abs(Me).max()
     wanted = 2 * Cr.M1 if Cr.M1 is not None else np.zeros((n, n, 3))
-
-    def defect(G: Array) -> float:
-        small = EXACT * np.abs(Me).max()
-        return 0.0 if max(np.abs(G).max(), np.abs(wanted).max()) < small else difference(G, wanted)
-
-    return _settled(raw, "Ge", by_modes_or_axes, defect, "it is to be 2 dCr/dq")
+    is_zero = max(np.abs(raw.m0).max(), np.abs(wanted).max()) < small
+    defects = [0.0 if is_zero else difference(order(raw.m0), wanted) for order in _ORDERS]
+    return _settled(raw, "Ge", defects, "it is to be 2 dCr/dq")
 
 
-def _settled(
-    raw: RawTerm, name: str, orders: tuple[Order, Order], defect: Callable[[Array], float], identity: str
-) -> Order:
-    """The order of columns that an identity holds for; raise InputOutputError where it holds for none."""
-    defects = [defect(order(raw.m0)) for order in orders]
+def _settled(raw: RawTerm, name: str, defects: list[float], identity: str) -> Order:
+    """The order of columns that an identity holds for; raise InputOutputError where both fail by too much."""
     by_modes, by_axes = defects
     if min(defects) > EXACT:
         raw.block.fail(
             f"the order of the columns of {name} cannot be settled: {identity}, which fails by {by_modes:.2g} of the "
             f"largest entry by modes and by {by_axes:.2g} by axes; data of two writers may be mixed up"
         )
-    return orders[int(np.argmin(defects))]
+    return _ORDERS[int(np.argmin(defects))]
 
 
 # ASCII standard input data (``*.SID_FEM``) of any writer; identities settle differences between writers.
@@ -247,9 +234,7 @@ def read_sid(path: str | os.PathLike[str], length: float = 1.0) -> StandardInput
     """
     head, part = read_blocks(_text_of(Path(path)), str(path))
     modal = part.child("modal")
-    assert modal is not None
     refmod = modal.child("refmod")
-    assert refmod is not None
     n = int(refmod.number("nelastq", int))
     if not 1 <= n <= MOST_MODES:
         refmod.fail(f"nelastq is {n}, not between 1 and {MOST_MODES}", refmod.values["nelastq"][0].number)
@@ -257,9 +242,12 @@ def read_sid(path: str | os.PathLike[str], length: float = 1.0) -> StandardInput
     sid = _body(raw)
     design = {name: _body(_along(raw, k)) for k, name in enumerate(_designs(refmod, raw))}
     comment = re.sub(r"^[\s\d]*:?\s*(No\. nodes, No\. modes:)?", "", head).strip()
-    sid = replace(sid, comment=comment, modes=_labels(refmod, n), design=design)
+    labels = [""] * n
+    for line in refmod.values.get("ielastq", ()):
+        labels[in_range(refmod, line, (n,))[0]] = line.text
+    sid = replace(sid, comment=comment, modes=tuple(labels) if any(labels) else (), design=design)
     for name, message in faults(sid):
-        block = modal.child("refmod" if name == "mass" else name, required=False) or modal
+        block = modal.find("refmod" if name == "mass" else name) or modal
         block.fail(message, block.end if block is modal else block.line)
     warnings, there = list(warnings_of(sid)), (len(sid.nodes), sid.n)
     counts = re.match(r"\s*(\d+)\s+(\d+)", head)
@@ -282,13 +270,6 @@ def _text_of(path: Path) -> str:
     return content.decode("latin-1")
 
 
-def _labels(refmod: Block, n: int) -> tuple[str, ...]:
-    names = [""] * n
-    for line in refmod.values.get("ielastq", ()):
-        names[in_range(refmod, line, (n,))[0]] = line.text
-    return tuple(names) if any(names) else ()
-
-
 class _Parts(NamedTuple):
     """All terms as the file has them, those of nodes by their names, and how the columns of Gr and Ge are ordered."""
 
@@ -301,13 +282,17 @@ class _Parts(NamedTuple):
 def _read(modal: Block, refmod: Block, n: int) -> _Parts:
     raw = {name: read_term(modal, name, n, n if name in ("Ct", "Cr", "Oe", "ksigma") else 3, columns)
            for name, columns in _COLUMNS.items() if name != "J"}  # fmt: skip
-    inertia = modal.child("J")
-    assert inertia is not None
-    whole = inertia.number("nrow", int) == 3  # a matrix, or six rows of one column: writers differ
+    whole = modal.child("J").number("nrow", int) == 3  # a matrix, or six rows of one column: writers differ
     raw["J"] = read_term(modal, "J", n, *((3, 3) if whole else (6, 1)))
     raw |= {name: read_term(modal, name, n, n, n) for name in ("Me", "Ke", "De")}
     raw |= {"Gr": read_term(modal, "Gr", n, 3, 3 * n), "Ge": read_term(modal, "Ge", n, n, 3 * n)}
-    raw["mass"] = _mass(refmod, n)
+    if (mass := refmod.find("mass")) is None:
+        m0 = np.array([[refmod.number("mass")]])
+        raw["mass"] = RawTerm(m0, None, None, *no_derivatives(n, 1, 1), refmod)
+    elif "mass" in refmod.values:
+        mass.fail(f"mass stands twice, first in line {refmod.values['mass'][0].number}")
+    else:  # where it has derivatives it is a block as all other terms
+        raw["mass"] = read_term(refmod, "mass", n, 1, 1)
     for name in _CONSTANT:
         if any(first is not None and first.any() for first in (raw[name].m1, raw[name].d1)):
             raw[name].block.fail(f"{name} depends on the elastic coordinates, which no equation knows of")
@@ -316,16 +301,6 @@ def _read(modal: Block, refmod: Block, n: int) -> _Parts:
         "Ge": order_of_Ge(raw["Ge"], Taylor(raw["Cr"].m0, raw["Cr"].m1), raw["Me"].m0),
     }
     return _Parts(n, raw, _nodes(modal, n), by_modes)
-
-
-def _mass(refmod: Block, n: int) -> RawTerm:
-    """A number, or where it has derivatives a block as all other terms."""
-    if (block := refmod.child("mass", required=False)) is None:
-        m0 = np.array([[refmod.number("mass")]])
-        return RawTerm(m0, None, None, *no_derivatives(n, 1, 1), refmod)
-    if "mass" in refmod.values:
-        block.fail(f"mass stands twice, first in line {refmod.values['mass'][0].number}")
-    return read_term(refmod, "mass", n, 1, 1)
 
 
 def _designs(refmod: Block, raw: _Parts) -> list[str]:
@@ -384,11 +359,9 @@ def _one_column(raw: RawTerm) -> Taylor:
 
 
 def _nodes(modal: Block, n: int) -> Sequence[tuple[str, Mapping[str, RawTerm]]]:
-    frame = modal.child("frame")
-    assert frame is not None
     sizes = {"origin": (3, 1), "phi": (3, n), "psi": (3, n), "AP": (3, 3)}
     found = []
-    for block in (block for block in frame.blocks if block.name.lower() == "node"):
+    for block in (block for block in modal.child("frame").blocks if block.name.lower() == "node"):
         raw = {name: read_term(block, name, n, *sizes[name]) for name in OF_NODES}
         if not raw["AP"].m0.any():  # a node that states no rotation turns by its psi
             psi = raw["psi"]
@@ -399,15 +372,6 @@ def _nodes(modal: Block, n: int) -> Sequence[tuple[str, Mapping[str, RawTerm]]]:
 
 
 def _node(title: str, raw: Mapping[str, RawTerm]) -> Node:
-    phi, psi = (Taylor(raw[k].m0.T, _by_modes(raw[k].m1)) for k in ("phi", "psi"))
-    return Node(
-        name=title,
-        origin=_one_column(raw["origin"]),
-        phi=phi,
-        psi=psi,
-        AP=Taylor(raw["AP"].m0, raw["AP"].m1),
-    )
-
-
-def _by_modes(m1: Array | None) -> Array | None:
-    return None if m1 is None or not m1.any() else m1.transpose(0, 2, 1)
+    firsts = {k: m1.transpose(0, 2, 1) for k in ("phi", "psi") if (m1 := raw[k].m1) is not None and m1.any()}
+    phi, psi = (Taylor(raw[k].m0.T, firsts.get(k)) for k in ("phi", "psi"))
+    return Node(title, _one_column(raw["origin"]), phi, psi, Taylor(raw["AP"].m0, raw["AP"].m1))

@@ -44,14 +44,16 @@ class Block:
         """Raise InputOutputError with the file and a line."""
         raise InputOutputError(f"{self.file}:{line or self.line}: {message}")
 
-    def child(self, name: str, required: bool = True) -> "Block | None":
-        """The block of a name in this one."""
+    def find(self, name: str) -> "Block | None":
+        """The block of a name in this one, if there is one."""
         found = [block for block in self.blocks if block.name.lower() == name.lower()]
         if len(found) > 1:
             self.fail(f"{name} stands twice, first in line {found[0].line}", found[1].line)
-        if not found and required:
-            self.fail(f"{self.name} ends without {name}", self.end)
         return found[0] if found else None
+
+    def child(self, name: str) -> "Block":
+        """The block of a name in this one."""
+        return self.find(name) or self.fail(f"{self.name} ends without {name}", self.end)
 
     def number(self, key: str, kind: type = float) -> float:
         """The value of a key."""
@@ -88,9 +90,7 @@ def read_blocks(text: str, file: str) -> tuple[str, Block]:
     root.end = len(lines)
     if len(stack) > 1:
         root.fail(f"the file ends within {stack[-1].name}, which line {stack[-1].line} opens", max(len(lines), 1))
-    part = root.child("part")
-    assert part is not None
-    return lines[0] if lines else "", part
+    return lines[0] if lines else "", root.child("part")
 
 
 def _take(stack: list[Block], place: int, line: str) -> None:
@@ -154,7 +154,7 @@ class RawTerm(NamedTuple):
 
 def read_term(owner: Block, name: str, n: int, rows: int, columns: int) -> RawTerm:
     """The term ``name`` of a body or node with n modes; raise InputOutputError where it is no such term."""
-    block = owner.child(name, required=name not in _OPTIONAL)
+    block = owner.find(name) if name in _OPTIONAL else owner.child(name)
     if block is None:
         return RawTerm(np.zeros((rows, columns)), None, None, *no_derivatives(n, rows, columns), owner)
     for key, wanted in (("nrow", rows), ("ncol", columns), ("nq", n)):

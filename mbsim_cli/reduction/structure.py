@@ -161,7 +161,12 @@ def dissected(A: Sparse, node: Array, points: Array) -> Array:
     All parts are cut at once, each across its longest side: nodes of the lower half that meet the upper half come after
     both. George, SIAM J. Numer. Anal. 10 (1973) 345.
     """
-    rows, columns = _neighbours(A, node, len(points))
+    from scipy import sparse
+
+    pattern = sparse.csc_matrix((np.ones(A.nnz, bool), A.indices, A.indptr), shape=A.shape)
+    of = sparse.csc_matrix((np.ones(len(node), bool), (np.arange(len(node)), node)), shape=(len(node), len(points)))
+    pairs = (of.T @ pattern @ of).tocoo()  # of nodes whose unknowns meet
+    rows, columns = pairs.row, pairs.col
     key = np.zeros(len(points), np.int64)  # a digit a cut: 0 the lower half, 1 the upper, 2 between them
     active = np.unique(node)
     for _ in range(int(np.ceil(np.log2(max(len(active) / LEAF, 1))))):
@@ -173,16 +178,6 @@ def dissected(A: Sparse, node: Array, points: Array) -> Array:
         inside = (key[rows] == key[columns]) & (digit[rows] < 2)
         rows, columns = rows[inside], columns[inside]
     return np.argsort(key[node], kind="stable")
-
-
-def _neighbours(A: Sparse, node: Array, count: int) -> tuple[Array, Array]:
-    """Pairs of nodes whose unknowns meet in a matrix."""
-    from scipy import sparse
-
-    pattern = sparse.csc_matrix((np.ones(A.nnz, bool), A.indices, A.indptr), shape=A.shape)
-    of = sparse.csc_matrix((np.ones(len(node), bool), (np.arange(len(node)), node)), shape=(len(node), count))
-    pairs = (of.T @ pattern @ of).tocoo()
-    return pairs.row, pairs.col
 
 
 def _upper(points: Array, part: Array) -> Array:

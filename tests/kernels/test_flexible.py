@@ -26,8 +26,9 @@ from mbsim_cli.kernels.elements.flexible_energy import (
     vary_flexible_moment,
     vary_flexible_strain,
 )
-from mbsim_cli.reduction.data import deviates, deviations, dot, entries, sid_of
+from mbsim_cli.reduction.data import deviates, deviations, entries, sid_of
 from tests.kernels.flexible import BODIES, State, body, coordinates, packed, random_state, work
+from tests.reduction.bodies import dot
 from tests.reduction.test_values import first_moment, mass_matrix, velocity_terms
 
 

@@ -13,6 +13,12 @@ from mbsim_cli.reduction.restriction import Frame, mesh_node
 FULL = {"stiffening": Stiffening(True, True, (0,)), "damping": Damping(1.0, 1e-5, 0.01)}
 
 
+def dot(a, b):
+    """Sum of the products of all entries of standard input data."""
+    pairs = ((x, y) for (_, s), (_, t) in zip(a.items(), b.items(), strict=True) for x, y in zip(s, t, strict=True))
+    return float(sum(np.vdot(x, y) for x, y in pairs if x is not None and y is not None))
+
+
 def at(structure, **places):
     """Nodes at coordinates."""
     ranges = {"xyz".index(axis): (np.real(place),) * 2 for axis, place in places.items()}

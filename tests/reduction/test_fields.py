@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.reduction.data import StandardInput, dot
+from mbsim_cli.reduction.data import StandardInput
 from mbsim_cli.reduction.fields import Simp, element_gradients, filter_of
 from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.reduction.reduce import Damping, derivative, reduced
+from tests.reduction.bodies import dot
 
 from .bodies import FULL, brick, cantilever, crank, free, on_chord, waves, with_rigid_pin
 

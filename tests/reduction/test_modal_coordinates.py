@@ -5,10 +5,10 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
-from mbsim_cli.reduction.data import dot
 from mbsim_cli.reduction.integrals import in_modes, of_span
 from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.study.reduced_bodies import standard_input
+from tests.reduction.bodies import dot
 from tests.spec.example import write
 
 from .bodies import FULL, brick, cantilever, crank, free, on_chord, with_rigid_pin

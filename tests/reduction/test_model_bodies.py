@@ -9,9 +9,9 @@ from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.flexible import FlexibleBodies
 from mbsim_cli.errors import ModelError
 from mbsim_cli.model.layout import STEP
-from mbsim_cli.reduction.data import dot
 from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.reduction.sid_text import sid_text
+from tests.reduction.bodies import dot
 from tests.reduction.reduced import reduce_body
 from tests.spec.example import write
 
