@@ -42,7 +42,11 @@ class Planner:
         known = [s for s in self.shared if body in (s.a, s.b) and s.other(body) in self.fields.poses]
         later = [s for s in self.shared if body in (s.a, s.b) and s.other(body) not in self.fields.poses and s.point]
         points = sorted((s for s in known if s.point), key=lambda s: s.name != joint.name)
-        origin, at = self._origin(joint, points)
+        if points:  # known; else one that slides along what keeps its direction, or a new one
+            origin, at = _field_of(points[0], body), points[0].on(body)
+        else:
+            at = joint.points[1]
+            origin = self._sliding(joint) or self._group(joint.name, body, at, True, _global_axes)
         chosen: list[_Vector] = []
         vectors = [_Vector(s.name, _field_of(s, body), s.on(body)) for s in known if not s.point]
         vectors += [_Vector(s.name, _less(_field_of(s, body), origin), _less(s.on(body), at)) for s in points]
@@ -50,8 +54,11 @@ class Planner:
             if self._adds(chosen, vector.local):
                 chosen.append(vector)
         flat = [v for v in chosen if self.fields.is_constant(v.field(self.fields))]
-        if len(chosen) < 3 and flat:
-            self._flat(body, chosen, flat[0], later, origin, at)
+        if len(chosen) < 3 and flat:  # the body turns about u only
+            u = flat[0]
+            if all(v is u for v in chosen):
+                chosen.append(self._across(body, u, later, origin, at))
+            chosen.append(_product(u, next(v for v in chosen if v is not u)))
         while len(chosen) < 3:
             self._own(body, joint, chosen, later, origin, at)
         base = Base(body, origin, [v.field for v in chosen], [at, *(v.local for v in chosen)])
@@ -66,13 +73,6 @@ class Planner:
         """Whether a vector is linearly independent of those of a base, which needs three."""
         x = self._sizes(local)
         return len(chosen) < 3 and bool(np.linalg.norm(self._beside(chosen, x)) > FLAT * np.linalg.norm(x))
-
-    def _origin(self, joint: TreeJoint, points: list[Shared]) -> tuple[Callable, Local]:
-        """A point that is known, or one that slides along what keeps its direction, or a new one."""
-        body, (_, on_child) = joint.child, joint.points
-        if points:
-            return _field_of(points[0], body), points[0].on(body)
-        return self._sliding(joint) or self._group(joint.name, body, on_child, True, _global_axes), on_child
 
     def _sliding(self, joint: TreeJoint) -> Callable[[Fields], np.ndarray] | None:
         """The child's point of a joint that slides in a direction that stays, or normal to one; None for others."""
@@ -122,20 +122,6 @@ class Planner:
             return own if origin is None else own + origin(fields)
 
         return made
-
-    def _flat(
-        self, body: int, chosen: list[_Vector], u: _Vector, later: list[Shared], origin: Callable, at: Local
-    ) -> None:
-        """Complete the base of a body that turns about ``u`` only."""
-        if all(v is u for v in chosen):
-            chosen.append(self._across(body, u, later, origin, at))
-        x = next(v for v in chosen if v is not u)
-        turned = _Vector(
-            "cross",
-            lambda fields: np.cross(u.field(fields)[:, :, :1], x.field(fields), axis=1),
-            lambda theta: np.cross(u.local(theta), x.local(theta)),
-        )
-        chosen.append(turned)
 
     def _across(self, body: int, u: _Vector, later: list[Shared], origin: Callable, at: Local) -> _Vector:
         """A way to a point that others will share, or an axis of the body, across u: two coordinates in a plane."""
@@ -195,6 +181,15 @@ class Planner:
                 scale = float(np.linalg.norm(self._sizes(a.local)) * np.linalg.norm(self._sizes(b.local)))
                 name = f"{self.names[body]}.{a.name}" + ("" if i == j else f".{b.name}")
                 self.plan.rigid.append(Rigid(name, body, a.local, b.local, scale))
+
+
+def _product(u: _Vector, x: _Vector) -> _Vector:
+    """The cross product of a vector that keeps its direction with another one."""
+    return _Vector(
+        "cross",
+        lambda fields: np.cross(u.field(fields)[:, :, :1], x.field(fields), axis=1),
+        lambda theta: np.cross(u.local(theta), x.local(theta)),
+    )
 
 
 def _global_axes(fields: Fields) -> np.ndarray:

@@ -275,20 +275,15 @@ class NaturalReactionPuller:
         for first in range(0, len(hat), AT_ONCE):
             rows = slice(first, first + AT_ONCE)
             if hat[rows].any():
-                slopes = self._slopes(first_rows(other_rows(record, first), AT_ONCE))
+                some, unit = first_rows(other_rows(record, first), AT_ONCE), np.arange(n)
+                along = allocate.sensitivity_record(self.model, len(some.time), self._count, self.gradient.dtype.type)
+                for k, part in enumerate(along[:2]):  # each coordinate and rate
+                    part[:, unit, self._parameters + k * n + unit] = 1.0
+                _, slopes, unknown = self._varied.read(some, along)
+                slopes[unknown] = 0.0  # which no number reads
                 found = np.einsum("nwc,nwk->nck", slopes, hat[rows], optimize=True)
                 by_parameters, *motion = np.split(found, self._parameters + n * np.arange(2), axis=1)
                 self.gradient += by_parameters.sum(axis=0)
                 for part, adjoints in zip(out, motion, strict=False):
                     part[rows] = adjoints[:, :n]
         return out
-
-    def _slopes(self, record: Record) -> np.ndarray:
-        """Derivatives (N, width, c) along parameters, and along each coordinate and rate."""
-        along = allocate.sensitivity_record(self.model, len(record.time), self._count, self.gradient.dtype.type)
-        unit = np.arange(self._n)
-        for k, part in enumerate(along[:2]):
-            part[:, unit, self._parameters + k * self._n + unit] = 1.0
-        _, slopes, unknown = self._varied.read(record, along)
-        slopes[unknown] = 0.0  # which no number reads
-        return slopes

@@ -113,24 +113,17 @@ class TreeJoint:
                 yield Row(f"{self.name}.point_{'xyz'[k]}", Measure.PROJECTION, P, C, on_p, on_c, self.axis_of(True, k))
             elif k not in self.slides:
                 yield Row(f"{self.name}.point_{'xyz'[k]}", Measure.PROJECTION, C, P, on_c, on_p, self.axis_of(False, k))
-        for name, i, j in self._right_angles():
+        right_angles: list[tuple[str, int, int]] = []
+        match () if self.spherical else self.turns:
+            case [] if not self.spherical:
+                right_angles = [("tilt_1", 0, 2), ("tilt_2", 1, 2), ("turn", 0, 1)]
+            case [k]:
+                right_angles = [("tilt_1", (k + 1) % 3, k), ("tilt_2", (k + 2) % 3, k)]
+            case [first, second]:
+                right_angles = [("square", first, second)]
+        for name, i, j in right_angles:
             u_a, u_b = self.axis_of(True, i), self.axis_of(False, j)
             yield Row(f"{self.name}.{name}", Measure.DOT, P, C, u_a=u_a, u_b=u_b)
-
-    def _right_angles(self) -> Iterator[tuple[str, int, int]]:
-        if self.spherical:
-            return
-        if len(self.turns) == 2:
-            first, second = self.turns
-            yield "square", first, second
-        elif len(self.turns) == 1:
-            k = self.turns[0]
-            yield "tilt_1", (k + 1) % 3, k
-            yield "tilt_2", (k + 2) % 3, k
-        elif not self.turns:
-            yield "tilt_1", 0, 2
-            yield "tilt_2", 1, 2
-            yield "turn", 0, 1
 
     def coordinate(self, place: int, sign: float) -> Row | None:
         """Measure of ``sign`` times the coordinate of a column; None for Euler parameters."""
@@ -147,27 +140,22 @@ class TreeJoint:
         if len(self.turns) == 1:
             u, n = (k + 1) % 3, k
             return self._angle(name, P, C, True, u, n, sign)
-        first, second = self.turns
+        first, last = self.turns[0], self.turns[-1]
         if k == first:
-            return self._angle(name, P, C, True, second, first, sign)
-        return self._angle(name, C, P, False, first, second, -sign)
+            return self._angle(name, P, C, True, last, first, sign)
+        return self._angle(name, C, P, False, first, last, -sign)
 
     def weld(self, place: int) -> tuple[Row, bool]:
         """Measure of the coordinate of a column, or, then True, of its sine: of the middle one of three rotations."""
-        code, name = self.columns[place], f"{self.name}.{Column(self.columns[place]).name.lower()}"
-        if len(self.turns) < 3 or code in TRANSLATIONS:
+        code = self.columns[place]
+        if len(self.turns) < 3 or code != Column.ROTATION_X + self.turns[1]:
             row = self.coordinate(place, 1.0)
             assert row is not None
             return row, False
-        P, C = self.parent, self.child
         first, middle, last = self.turns
-        k = code - Column.ROTATION_X
-        if k == first:
-            return self._angle(name, P, C, True, last, first, 1.0), False
-        if k == last:
-            return self._angle(name, C, P, False, first, last, -1.0), False
-        sign = 1.0 if (first + 1) % 3 == middle else -1.0
-        return Row(name, Measure.DOT, P, C, u_a=self.axis_of(True, first, sign), u_b=self.axis_of(False, last)), True
+        name, sign = f"{self.name}.{Column(code).name.lower()}", 1.0 if (first + 1) % 3 == middle else -1.0
+        u_a, u_b = self.axis_of(True, first, sign), self.axis_of(False, last)
+        return Row(name, Measure.DOT, self.parent, self.child, u_a=u_a, u_b=u_b), True
 
     def _angle(self, name: str, a: int, b: int, parent: bool, u: int, n: int, sign: float) -> Row:
         u_a, u_b, n_a = self.axis_of(parent, u), self.axis_of(not parent, u), self.axis_of(parent, n, sign)
@@ -312,24 +300,19 @@ def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], 
             row, sine = joint.weld(place)
             found.welds.append(Weld(len(found.added), v, sine))
             found.added.append(row)
-    found.kept += _kept(problem, fields)
+    read, constraints = read_multipliers(model), model.constraints
+    for i, k in enumerate(constraints.measure):  # without those that are satisfied already and no sensor reads
+        kind = model.measures.kind[k]
+        plain = constraints.law[i] == NONE and not problem.theta[constraints.theta[i]]
+        may_go = i not in read and kind in BETWEEN_BODIES and plain
+        may_go = may_go and _implied(fields, row_of(model, int(k), problem.names.constraints[i]))
+        if kind != Measure.EULER_NORM and not may_go:
+            found.kept.append(i)
     _measure(found, problem, plan, columns)
     for s in np.flatnonzero(model.sensors.kind == Sensor.COORDINATE):
         if int(model.sensors.index[s]) not in found.elastic:
             found.sensed.append((int(s), _measured(columns, int(model.sensors.index[s]), 1.0, problem)))
     return found
-
-
-def _kept(problem: Problem, fields: Fields) -> Iterator[int]:
-    """Rows of the model's constraints, without those that natural coordinates satisfy already and no sensor reads."""
-    model, names, read = problem.model, problem.names.constraints, read_multipliers(problem.model)
-    constraints = model.constraints
-    for i, k in enumerate(constraints.measure):
-        kind = model.measures.kind[k]
-        plain = constraints.law[i] == NONE and not problem.theta[constraints.theta[i]]
-        may_go = i not in read and kind in BETWEEN_BODIES and plain
-        if kind != Measure.EULER_NORM and not (may_go and _implied(fields, row_of(model, int(k), names[i]))):
-            yield i
 
 
 def _measure(found: NaturalEquations, problem: Problem, plan: Plan, columns: list[tuple[TreeJoint, int]]) -> None:

@@ -212,10 +212,3 @@ def origins_of(system: "NaturalSystem") -> tuple[str, ...]:
     special |= {weld.row: "node" for weld in system.equations.welds}
     added = (special.get(j, "joint") for j in range(len(system.equations.added)))
     return (*("model" for _ in system.equations.kept), *added, *("rigidity" for _ in system.plan.rigid))
-
-
-def broken_among(system: "NaturalSystem", numbers: np.ndarray) -> np.ndarray:
-    """Numbers of broken equations, as ``Block.broken``, by the numbering of ``names_of``."""
-    ours, theirs = names_of(system), system.problem.names
-    every = (*ours.constraints, *ours.identities)
-    return np.array([0 if k == 0 else 1 + every.index(theirs.equation(int(k))) for k in numbers], np.int64)

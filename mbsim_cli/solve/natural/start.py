@@ -16,7 +16,7 @@ from mbsim_cli.solve.faults import undefined_at
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_closed
 from mbsim_cli.solve.natural.joint_motion import NaturalReactions
-from mbsim_cli.solve.natural.plan import STEP, Fields, Group, broken_among, derivative_of, directions_of, value_of
+from mbsim_cli.solve.natural.plan import STEP, Fields, Group, derivative_of, directions_of, names_of, value_of
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.solve.redundancy import partition_of
 
@@ -72,7 +72,10 @@ def natural_start(problem: Problem, theta: np.ndarray | None = None) -> tuple[Pr
     fields = system.fields(directions_of(like, initial.dtheta[:, :p]))
     numbers = system.numbers(fields.theta)
     dtheta = allocate.padded_directions(derivative_of(numbers, p), like.dtype.type)
-    expected = _expected(system, initial)
+    expected = np.zeros(system.model.measures.kind.size)
+    expected[: len(initial.expected)] = initial.expected
+    for k, (c, sign) in system.standing_for.items():  # angles of joints are their coordinates, with their turns
+        expected[k] = sign * initial.state.z[c].real
     at = Standing(system.model, value_of(numbers, like), dtheta, expected)
     poses = poses_of(tree, initial, p)
     for group in system.plan.groups:
@@ -91,21 +94,15 @@ def natural_start(problem: Problem, theta: np.ndarray | None = None) -> tuple[Pr
             "are not determined; use ali3p-rtdyn0 or ali3p-rtdyn1, or leave out the sensors of type multiplier"
         )
     accelerate(at, rows)
+    names = names_of(system)
+    every = (*names.constraints, *names.identities)
+    broken = [0 if k == 0 else 1 + every.index(tree.names.equation(int(k))) for k in initial.broken]
     start = initial._replace(
         state=at.state, sensitivity=at.sens, theta=at.theta, dtheta=dtheta, rank=rows.size,
-        redundant=all_but(at.m, rows), residual=at.work.eq.phi.copy(), broken=broken_among(system, initial.broken),
+        redundant=all_but(at.m, rows), residual=at.work.eq.phi.copy(), broken=np.array(broken, np.int64),
         expected=expected, work=None,
     )  # fmt: skip
     return replace(problem, model=system.model), start
-
-
-def _expected(system: NaturalSystem, initial: Initial) -> np.ndarray:
-    """Angles (nm,) between bodies at the start; those of joints are their coordinates, with their turns."""
-    expected = np.zeros(system.model.measures.kind.size)
-    expected[: len(initial.expected)] = initial.expected
-    for k, (c, sign) in system.standing_for.items():
-        expected[k] = sign * initial.state.z[c].real
-    return expected
 
 
 def _take(at: Evaluable, ours: Any, initial: Initial, theirs: Any) -> None:
