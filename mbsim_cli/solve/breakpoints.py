@@ -10,32 +10,22 @@ from mbsim_cli.kernels.drivers.stepping import MEETS, Breakpoints
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.kernels.integrators.onsets import DEFLECTION, ELONGATION, LOAD, PENETRATION, RATE, SLIDING, Onsets
 from mbsim_cli.model.codes import APPLIED, CONTACTS, TYRES, Force, Law, Operation
-from mbsim_cli.model.layout import NONE, ONSET, STRIBECK, TYRE_STIFFNESS, Laws, Model, NoSignals, Signals
+from mbsim_cli.model.layout import NONE, ONSET, STRIBECK, TYRE_STIFFNESS, Laws, Model, NoSignals
 from mbsim_cli.model.problem import Options, Problem
 
 T = 2  # place of t in a tape
 WHOLE = 1e-9  # of a step: above the round-off of sums of steps
 
 
-def _reading(signals: Signals) -> Iterator[tuple[int, int]]:
+def _reading(signals: Any) -> Iterator[tuple[int, int]]:
     """Expressions that read t, and their first steps."""
-    for u, (first, last) in enumerate(pairwise(signals.first_step.tolist())):
+    for u, (first, last) in enumerate(pairwise([] if isinstance(signals, NoSignals) else signals.first_step.tolist())):
         if first < last and signals.code[first] == Operation.ADD and signals.operand[first, 0] == T:
             yield u, first
 
 
-def added_to_time(signals: Signals | NoSignals) -> np.ndarray:
-    """Offsets in theta of what expressions add to t."""
-    if isinstance(signals, NoSignals):
-        return np.zeros(0, np.int64)
-    found = [signals.theta[u] + signals.operand[first, 1] - signals.numbers[u] for u, first in _reading(signals)]
-    return np.array(found, dtype=np.int64)
-
-
-def laws_of_time(signals: Signals | NoSignals) -> np.ndarray:
+def laws_of_time(signals: Any) -> np.ndarray:
     """Laws (k,) that expressions evaluate at t."""
-    if isinstance(signals, NoSignals):
-        return np.zeros(0, np.int64)
     found: list[int] = []
     for u, first in _reading(signals):
         steps = slice(first, signals.first_step[u + 1])
@@ -203,11 +193,6 @@ class EventTime(NamedTuple):
     time: float
     numbers: tuple[int, ...] = ()
 
-    @property
-    def before(self) -> float:
-        """The last time before."""
-        return float(np.nextafter(self.time, -np.inf))
-
     def late(self, theta: np.ndarray) -> complex:
         """Imaginary part of the time under a complex step of theta, as a complex number."""
         return complex(0.0, sum(theta[number].imag for number in self.numbers))
@@ -268,22 +253,16 @@ def pieces_of(problem: Problem, theta: np.ndarray) -> dict[int, list[Piece]]:
     found = dict[int, list[Piece]]()
     stops = (EventTime(sum(float(theta[k].real) for k in numbers), numbers) for numbers in problem.stops)
     for stop in sorted(stop for stop in stops if 0.0 < stop.time < (total + 1) * step):
-        number = _step_to(stop.time, step)
+        number = int(np.ceil(stop.time / step))  # a step includes its end
+        while (number - 1) * step >= stop.time:
+            number -= 1
+        while number * step < stop.time:
+            number += 1
         if number <= total:
             before = found.setdefault(number, [Piece(EventTime((number - 1) * step), EventTime(number * step))])
             last = before.pop()
             before += [Piece(last.begin, stop), Piece(stop, last.end)]
     return found
-
-
-def _step_to(time: float, step: float) -> int:
-    """Number of the step that contains a time; a step includes its end."""
-    number = int(np.ceil(time / step))
-    while (number - 1) * step >= time:
-        number -= 1
-    while number * step < time:
-        number += 1
-    return number
 
 
 class LawRates(NamedTuple):
@@ -343,7 +322,9 @@ def law_rates(model: Model) -> LawRates:
             case Law.SPLINE:
                 moved += range(first, first + count)
     row, column, factor = np.array(entries).reshape(-1, 3).T
-    return LawRates(row.astype(int), column.astype(int), factor, np.array(moved, int), added_to_time(model.signals))
+    signals: Any = model.signals
+    added = [signals.theta[u] + signals.operand[first, 1] - signals.numbers[u] for u, first in _reading(signals)]
+    return LawRates(row.astype(int), column.astype(int), factor, np.array(moved, int), np.array(added, np.int64))
 
 
 # Onsets: where forces begin, which steps are divided at.

@@ -50,18 +50,11 @@ class Loop:
         )  # fmt: skip
 
 
-class Rates(NamedTuple):
-    """Velocities and accelerations, or their derivatives."""
-
-    zd: np.ndarray
-    zdd: np.ndarray
-
-
 class CompletedPiece(NamedTuple):
     """A completed piece, for the adjoint."""
 
     piece: Piece
-    begun: Rates
+    begun: tuple[np.ndarray, np.ndarray]  # velocities and accelerations
     end: Record  # one row
     stage: Record | None  # of one that is short
 
@@ -126,7 +119,7 @@ class Pieces:
             piece = left.pop()
             shown = not left and step % interval == 0
             rows = (first_rows(record, 1), first_rows(d_record, 1)) if shown else room
-            begun, stage = Rates(self._loop.state.zd.copy(), self._loop.state.zdd.copy()), None
+            begun, stage = (self._loop.state.zd.copy(), self._loop.state.zdd.copy()), None
             now = Progress(int(Status.OK), 1, progress.scale, 0, 0)
             if piece.is_short(self._problem.options.step):
                 stage = self._heun_step(piece, *rows)
@@ -184,11 +177,18 @@ class Pieces:
         d_length = piece.varied(loop.directions.dtheta)
         if d_length.any():
             # derivatives by the length need the accelerations at the end: make the step without them first
-            kept = [(array, array.copy()) for array in _changed(loop)]
-            without = allocate.sensitivity_record(loop.model, 1, 0, loop.theta.dtype.type)
-            made = self._at(piece, self._without_sensitivities()).run(
-                step - 1, 1, 1, progress, 0, self._room()[0], without
-            )
+            work = loop.work  # what a step of the motion passes to the next one: state, predictor and angles
+            changed = [array for array in work.watch if array.flags.writeable] + [work.corrections, work.kin.expected]
+            changed += [*loop.state, work.turns.value, work.turns.rate, work.turns.time]
+            kept = [(array, array.copy()) for array in changed]
+            dtype = loop.theta.dtype.type
+            alone = replace(
+                loop, directions=allocate.directions(loop.model, loop.directions.dtheta[:, :0], dtype),
+                sens=allocate.sensitivity(loop.model, 0, dtype),
+                extra=allocate.sensitivity_work(loop.model, 0, loop.work.tangent),
+            )  # fmt: skip
+            without = allocate.sensitivity_record(loop.model, 1, 0, dtype)
+            made = self._at(piece, alone).run(step - 1, 1, 1, progress, 0, self._room()[0], without)
             if made.status != Status.OK:
                 return made
             reached = loop.state.zdd - loop.work.corrections[1]
@@ -199,15 +199,6 @@ class Pieces:
             self._reset_predictor()
         return self._at(piece, loop).run(step - 1, 1, 1, progress, 0, record, d_record)
 
-    def _without_sensitivities(self) -> Loop:
-        """The loop without sensitivities."""
-        loop, dtype = self._loop, self._loop.theta.dtype.type
-        none = allocate.directions(loop.model, loop.directions.dtheta[:, :0], dtype)
-        return replace(
-            loop, directions=none, sens=allocate.sensitivity(loop.model, 0, dtype),
-            extra=allocate.sensitivity_work(loop.model, 0, loop.work.tangent),
-        )  # fmt: skip
-
     def _heun_step(self, piece: Piece, record: Record, d_record: SensitivityRecord) -> Record:
         """Make a short piece by Heun's method: fill its row, and return the row of its first stage."""
         loop = self._at(piece, self._loop)
@@ -216,13 +207,14 @@ class Pieces:
         square, ahead = 0.5 * length * length, state.zd + length * state.zdd
         sens.z[:] += length * sens.zd + square * sens.zdd + np.outer(ahead, d_length)
         state.z[:] += length * state.zd + square * state.zdd
-        begun = Rates(state.zd.copy(), state.zdd.copy()), Rates(sens.zd.copy(), sens.zdd.copy())
+        zd, zdd, d_zd, d_zdd = (array.copy() for array in (state.zd, state.zdd, sens.zd, sens.zdd))
         state.zd[:], sens.zd[:] = ahead, sens.zd + length * sens.zdd + np.outer(state.zdd, d_length)
         first, d_first = self._room()
-        self._accelerate(piece.end.before if piece.end.numbers else piece.end.time, loop, first, d_first)
-        mean = 0.5 * (begun[0].zdd + state.zdd)
-        state.zd[:] = begun[0].zd + length * mean
-        sens.zd[:] = begun[1].zd + 0.5 * length * (begun[1].zdd + sens.zdd) + np.outer(mean, d_length)
+        before = np.nextafter(piece.end.time, -np.inf) if piece.end.numbers else piece.end.time
+        self._accelerate(float(before), loop, first, d_first)
+        mean = 0.5 * (zdd + state.zdd)
+        state.zd[:] = zd + length * mean
+        sens.zd[:] = d_zd + 0.5 * length * (d_zdd + sens.zdd) + np.outer(mean, d_length)
         self._accelerate(piece.end.time, loop, record, d_record)
         loop.work.corrections[:] = 0.0
         return first
@@ -247,11 +239,3 @@ class Pieces:
         for (part, row), found in zip(pairs, balanced, strict=True):
             part.zdd[:], part.lam[:], part.sigma[:], part.kappa[:] = found.acceleration[0], found.reaction[0], 0.0, 0.0
             row.acceleration[0], row.lam[0], row.reaction[0] = part.zdd, part.lam, part.lam
-
-
-def _changed(loop: Loop) -> list[np.ndarray]:
-    """Arrays that a step of the motion passes to the next one: state, predictor and angles."""
-    work = loop.work
-    watched = [array for array in work.watch if array.flags.writeable]
-    turns = work.turns.value, work.turns.rate, work.turns.time, work.kin.expected
-    return [*loop.state, work.corrections, *turns, *watched]

@@ -19,6 +19,7 @@ from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.problem import Block, Options, Problem, instants_of
 from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_laws, grouped, laws_that_move, movable
+from mbsim_cli.solve.tape import joined
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.adjoint.readings import Pulled, Seen
@@ -209,13 +210,7 @@ class InsideSteps:
     def taken(self) -> tuple[Block, ...]:
         """The time points since the last call, of each run."""
         found, self._found = self._found, [[instants_of(each, slice(0, 0)) for each in run[:1]] for run in self._found]
-        return tuple(_joined(run) for run in found if run)
-
-
-def _joined(blocks: Sequence[Block]) -> Block:
-    """The time points of several blocks."""
-    arrays = {name for name, rows in blocks[0]._asdict().items() if isinstance(rows, np.ndarray)}
-    return blocks[0]._replace(**{name: np.concatenate([getattr(block, name) for block in blocks]) for name in arrays})
+        return tuple(joined(run) for run in found if run)
 
 
 def _mean(motion: Block, beside: list[Block], sides: Sequence[Sides], magnitudes: "Magnitudes", step: float) -> Block:
@@ -326,15 +321,6 @@ class SideAdjoints:
         return hat
 
 
-def mark_undefined(gradient: np.ndarray, each: Sides, early: SideAdjoints, late: SideAdjoints) -> None:
-    """Set derivatives (p, k) to NaN for numbers that read a jumping sensor, by the parameters that move the jump."""
-    for jump in each.jumps:
-        if jump.row in early.shown and jump.row in late.shown:
-            which = jumping(early.shown[jump.row], late.shown[jump.row], early.largest)
-            read = (early.read[jump.row] | late.read[jump.row])[which].any(axis=0)[: gradient.shape[1]]
-            gradient[np.ix_(jump.columns, read)] = np.nan
-
-
 def pull_back_sides(
     problem: Problem,
     theta: np.ndarray,
@@ -360,7 +346,12 @@ def pull_back_sides(
             pair.append(sweep(replace(problem, theta=side), side, recorded[-1]))
         gradient, mean = found.gradient.copy(), 0.5 * (pair[0].gradient + pair[1].gradient)
         gradient[each.columns] = mean[each.columns]
-        mark_undefined(gradient, each, *recorded)
+        early, late = recorded
+        for jump in each.jumps:  # no derivative by the parameters that move it, of numbers that read what jumps
+            if jump.row in early.shown and jump.row in late.shown:
+                which = jumping(early.shown[jump.row], late.shown[jump.row], early.largest)
+                read = (early.read[jump.row] | late.read[jump.row])[which].any(axis=0)[: gradient.shape[1]]
+                gradient[np.ix_(jump.columns, read)] = np.nan
         error = max(found.error, *(one.error for one in pair))
         found = Pulled(gradient, error, found.undefined | pair[0].undefined | pair[1].undefined, found.sizes)
     return found

@@ -4,8 +4,8 @@ The remaining memory keeps the last time points, which need not be repeated then
 checkpoint is bit-equal: checkpoints include the memory of Newton's iteration.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,16 +36,6 @@ class Checkpoint(NamedTuple):
 RunStart: TypeAlias = "Initial | Start"  # how a run began, with derivatives in p directions
 
 
-class Replayed(Protocol):
-    """A run that can be repeated in parts."""
-
-    def checkpoint(self) -> Checkpoint:
-        """The present position, and copies of all arrays that the next step depends on."""
-
-    def replay(self, at: Checkpoint, steps: int) -> Record | Stretch:
-        """The record of the time points behind a checkpoint."""
-
-
 class Part(NamedTuple):
     """Consecutive time points: their record, the checkpoint before them, or both."""
 
@@ -71,7 +61,7 @@ class Tape:
         self.fixed_steps = True  # that each time point takes one step
         self._used = 0  # bytes, where steps are not fixed
 
-    def plan(self, run: Replayed, steps: int, at_once: int) -> None:
+    def plan(self, run: Any, steps: int, at_once: int) -> None:
         """Choose between records and checkpoints, for ``steps`` steps of which ``at_once`` are made together.
 
         Raises UsageError where there is memory for neither.
@@ -174,6 +164,16 @@ def arrays_of(group: Any) -> list[np.ndarray]:
     if isinstance(group, np.ndarray):
         return [group]
     return [array for part in group for array in arrays_of(part)] if isinstance(group, tuple) else []
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Arrays, or groups of groups of them, behind each other; of what is neither, the first."""
+    if isinstance(parts[0], np.ndarray) and len(parts) > 1:
+        return np.concatenate(parts)
+    if len(parts) == 1 or not isinstance(parts[0], tuple):
+        return parts[0]
+    found = [joined(each) for each in zip(*parts, strict=True)]
+    return type(parts[0])(*found) if hasattr(parts[0], "_fields") else tuple(found)
 
 
 def in_words(size: float) -> str:

@@ -75,7 +75,13 @@ def each_defined(pull: Callable[..., Pulled]) -> Callable[..., Pulled]:
         if len(found.undefined) == 1 or not np.isnan(found.gradient[:, ~found.undefined]).any():
             return found
         for column in np.flatnonzero(~found.undefined).tolist():  # NaN spreads to all columns
-            alone = pull(problem, tape, count, _of_column(seen, column), between, reacting)
+
+            def of_column(first: int, record: Record, *length: np.ndarray, column: int = column) -> np.ndarray:
+                hat = seen(first, record, *length)
+                hat[:, :, np.arange(hat.shape[2]) != column] = 0.0
+                return hat
+
+            alone = pull(problem, tape, count, of_column, between, reacting)
             found.gradient[:, column] = alone.gradient[:, column]
             if found.sizes is not None and alone.sizes is not None:
                 found.sizes[:, column] = alone.sizes[:, column]
@@ -84,21 +90,9 @@ def each_defined(pull: Callable[..., Pulled]) -> Callable[..., Pulled]:
     return pull_back
 
 
-def _of_column(seen: Seen, column: int) -> Seen:
-    """``seen`` with the adjoints of all numbers but one set to zero."""
-
-    def alone(first: int, record: Record, *length: np.ndarray) -> np.ndarray:
-        found = seen(first, record, *length)
-        others = np.arange(found.shape[2]) != column
-        found[:, :, others] = 0.0
-        return found
-
-    return alone
-
-
 def added(one: MotionAdjoints, other: MotionAdjoints) -> MotionAdjoints:
-    """Sums of adjoints of the motion."""
-    return MotionAdjoints(*map(np.add, one, other))
+    """Sums of adjoints of the motion; ``one`` may have no rows, which stands for zeros."""
+    return MotionAdjoints(*map(np.add, one, other)) if len(one.z) else other
 
 
 def set_aside_undefined(hat: np.ndarray, unknown: np.ndarray, undefined: np.ndarray) -> None:
@@ -156,12 +150,11 @@ class InstantPuller:
         """Adjoints (N, ..., p) of the motion at the rows of a record: see ``Asked``; None stands for zeros."""
         rows, dtype = len(record.time), self._numbers.dtype.type
         _, n, m = allocate.sizes(self._model)
+        none = np.zeros((rows, m, self._p), dtype)
         if mu is not None and nu is None:
-            nu = np.zeros((rows, m, self._p), dtype)
-        if nu2 is not None and nu1 is None:
-            nu1 = np.zeros((rows, m, self._p), dtype)
-        elif nu1 is not None and nu2 is None:
-            nu2 = np.zeros((rows, m, self._p), dtype)
+            nu = none
+        if nu1 is not None or nu2 is not None:
+            nu1, nu2 = (none if hat is None else hat for hat in (nu1, nu2))
         widths = (allocate.sensor_width(self._model), n, m, m, m)
         asked = Asked(
             *(
@@ -334,14 +327,12 @@ class Readings:
             hat, of_reactions = (np.ascontiguousarray(part) for part in np.split(hat, [self._width], axis=1))
             given = reactions.pull_back(record, of_reactions)
         if self._multipliers:
-            turned = self._multipliers.pull_back(record, hat)
-            given = added(given, turned) if reactions else turned
+            given = added(given, self._multipliers.pull_back(record, hat))
         if self._loaded is not None:
             forces = np.zeros_like(hat)
             forces[:, self._loads] = hat[:, self._loads]
             hat[:, self._loads] = 0.0
-            turned = self._loaded.pull(record, seen=forces)
-            given = added(given, turned) if reactions or self._multipliers else turned
+            given = added(given, self._loaded.pull(record, seen=forces))
         if self._balance:
             given = self._balance.pull_back(record, given)
         return hat, given

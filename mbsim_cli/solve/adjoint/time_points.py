@@ -44,10 +44,8 @@ def pull_back_equilibrium(
     instant = InstantPuller(problem.model, initial.theta, padded(count))
     readings = Readings(problem, initial, count, seen, reacting)
     hat, given = readings.of(0, record)
-    adj = instant.pull(record, seen=hat)
+    adj = added(given, instant.pull(record, seen=hat))
     z, multipliers = adj.z[0], adj.lam[0]
-    if given.z.size:
-        z, multipliers = z + given.z[0], multipliers + given.lam[0]
     others = all_but(len(z), found.held)
     x = np.linalg.solve(found.tangent.T, -np.concatenate([z[others], multipliers[found.rows]]))
     mu, nu = zeros((1, *z.shape), z.dtype), zeros((1, *multipliers.shape), z.dtype)
@@ -88,9 +86,7 @@ class MotionPuller:
 
         Those of multipliers go back by J^T lambda = -G.
         """
-        adj = self.instants.pull(record, seen=hat)
-        if given.z.size:
-            adj = added(adj, given)
+        adj = added(given, self.instants.pull(record, seen=hat))
         J, of_multipliers = self.jacobians(record), adj.lam
         if of_multipliers.any():
             if self._rows.size < J.shape[1]:

@@ -11,7 +11,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops, PulledLoops
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints
-from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations, pulled_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import pulled_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import dense_elimination, pulled_flexible_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
@@ -104,10 +104,16 @@ class StepSweep:
 
         motions = [allocate.state(model, dtype) for _ in range(4)]
         adj, kin = allocate.adjoints_of(model, theta.size, p, dtype), allocate.grounded(model, theta)
-        pulled = _pulled(problem, theta, p, dtype, redundant)
-        if isinstance(pulled, PulledLoops):
+        pulled: Any
+        if not problem.options.open_tree:
+            pulled = pulled_loops(problem, theta, p, redundant=redundant)
             pulled = pulled._replace(rest=pulled.rest._replace(theta=adj.theta))
             kin = kin._replace(expected=pulled.dyn.kin.expected)  # angles are read near those of the rows
+        elif not isinstance(model.tree, FlexibleTree):
+            pulled = pulled_accelerations(model, theta, p, dtype)
+        else:
+            make = articulated_elimination if problem.options.formulation == "recursive" else dense_elimination
+            pulled = pulled_flexible_accelerations(model, theta, p, make(model, theta, p, dtype), dtype)
         implicit = isinstance(self._tableau, ImplicitTableau) and problem.options.open_tree
         ns, ms = (n, m) if implicit else (0, 0)  # explicit methods and closed loops have no tangent of stages
         self._work = SweepWork(
@@ -148,19 +154,6 @@ class StepSweep:
         return self._pulling.adj._replace(z=step.z, zd=step.zd, zdd=step.zdd, lam=step.lam)
 
 
-def _pulled(
-    problem: Problem, theta: np.ndarray, p: int, dtype: type, redundant: bool
-) -> PulledAccelerations | PulledLoops:
-    """Allocate what pulls accelerations back."""
-    model = problem.model
-    if not problem.options.open_tree:
-        return pulled_loops(problem, theta, p, redundant=redundant)
-    if not isinstance(model.tree, FlexibleTree):
-        return pulled_accelerations(model, theta, p, dtype)
-    make = articulated_elimination if problem.options.formulation == "recursive" else dense_elimination
-    return pulled_flexible_accelerations(model, theta, p, make(model, theta, p, dtype), dtype)
-
-
 @each_defined
 def pull_back(
     problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
@@ -173,7 +166,16 @@ def pull_back(
     assert initial is not None
     if problem.options.natural:
         problem = replace(problem, model=problem.system.model)
-    sweep = _sweep_of(problem, tape, columns_of(problem, count))
+    columns = columns_of(problem, count)
+    sweep: Any
+    if problem.options.analysis == "kinematics":
+        from mbsim_cli.solve.adjoint.time_points import MotionPuller
+
+        sweep = MotionPuller(problem, initial, columns)
+    elif problem.options.integrated:
+        sweep = StepSweep(problem, initial.theta, columns, redundant=initial.redundant.size > 0)
+    else:
+        sweep = LoopSweep(problem, initial, columns, tape.pieces)
     readings, worst = Readings(problem, initial, count, seen, reacting), 0.0
     p = problem.theta_rho.shape[1]
     sizes, so_far = np.zeros((p, count)), np.zeros((p, count))
@@ -242,19 +244,6 @@ def _in_order(stretch: Stretch, at_rows: Any, inside: Any) -> tuple[Stretch, np.
     return stretch._replace(rows=rows), hat, given
 
 
-def _sweep_of(problem: Problem, tape: Tape, p: int) -> Any:
-    """The sweep through a run with p columns."""
-    initial = tape.initial
-    assert initial is not None
-    if problem.options.analysis == "kinematics":
-        from mbsim_cli.solve.adjoint.time_points import MotionPuller
-
-        return MotionPuller(problem, initial, p)
-    if problem.options.integrated:
-        return StepSweep(problem, initial.theta, p, redundant=initial.redundant.size > 0)
-    return LoopSweep(problem, initial, p, tape.pieces)
-
-
 class LoopSweep:
     """Pulls p columns of adjoints back through steps of ALI3-P, and through steps made in pieces (``solve.pieces``)."""
 
@@ -296,8 +285,9 @@ class LoopSweep:
                 by_length = self._heun_step_back(made, seen[0])
             else:
                 worst = max(worst, self._at(made).sweep(0, *seen))
-                mean = 0.5 * (made.begun.zdd + seen[0].acceleration[0] - seen[0].corrections[0, 1])
-                by_length = made.begun.zd @ adj.z + mean @ adj.zd
+                zd, zdd = made.begun
+                mean = 0.5 * (zdd + seen[0].acceleration[0] - seen[0].corrections[0, 1])
+                by_length = zd @ adj.z + mean @ adj.zd
             late, adjoint = made.piece.end.late(theta), adj.theta.copy()
             by_time = self._law_rates.rate(self._law_rates.at(late, theta)) @ adjoint
             adj.theta[:] = behind + self._law_rates.pulled(late, adjoint)
@@ -316,15 +306,15 @@ class LoopSweep:
     def _heun_step_back(self, made: CompletedPiece, end: Record) -> np.ndarray:
         """Pull adjoints back through a piece made by Heun's method; return the adjoints (p,) of its length."""
         assert made.stage is not None
-        at, adj, rates = self._at(made), self._steps.pulling.adj, made.begun
+        at, adj, (_, zdd) = self._at(made), self._steps.pulling.adj, made.begun
         length = at.control.h
         z, zd = _unbalanced(at, end, adj.z, adj.zd, adj.zdd)
         by_mean = 0.5 * length * zd
         z, ahead = _unbalanced(at, made.stage, z, np.zeros_like(zd), by_mean)
         adj.z[:], adj.zd[:] = z, zd + ahead + length * z
         adj.zdd[:] = by_mean + length * (ahead + 0.5 * length * z)
-        mean = 0.5 * (rates.zdd + made.stage.acceleration[0])
-        return mean @ zd + rates.zdd @ ahead + made.stage.velocity[0] @ z
+        mean = 0.5 * (zdd + made.stage.acceleration[0])
+        return mean @ zd + zdd @ ahead + made.stage.velocity[0] @ z
 
     @property
     def found(self) -> Adjoints:

@@ -1,7 +1,7 @@
 """Runge-Kutta methods: tableaus, driver, step control and work; closed loops as ordinary differential equations."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -36,28 +36,21 @@ from mbsim_cli.solve.open_trees import dop853_coefficients as dop853
 @cache
 def tableau(name: str) -> Tableau | ImplicitTableau:
     """The method of that name; its arrays are shared and must not change."""
-    methods: dict[str, Callable[[], Tableau | ImplicitTableau]] = {"rk4": _rk4, "dop853": _dop853, "esdirk": _esdirk}
-    return methods[name]()
+    if name == "rk4":  # the classical method of order 4; Kutta (1901)
+        a = np.zeros((5, 5))
+        a[1, 0] = a[2, 1] = 0.5
+        a[3, 2] = 1.0
+        b = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
+        return Tableau(a, b, np.array([0.0, 0.5, 0.5, 1.0, 1.0]), np.zeros((2, 5)), np.zeros((0, 5)))
+    if name == "dop853":  # the pair 8(5,3) of Dormand and Prince, with dense output of order 7
+        a = _dense(dop853.A, 16)
+        return Tableau(a, a[12, :12].copy(), np.array(dop853.C), _dense(dop853.E, 13), _dense(dop853.D, 16))
+    return _esdirk()
 
 
 def stages_kept(method: Tableau | ImplicitTableau) -> int:
     """Rows of stages in ``drivers.record.Steps``."""
     return method.c.size + (2 if isinstance(method, ImplicitTableau) else 0)
-
-
-def _rk4() -> Tableau:
-    """The classical method of order 4; Kutta (1901)."""
-    a = np.zeros((5, 5))
-    a[1, 0] = a[2, 1] = 0.5
-    a[3, 2] = 1.0
-    b = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
-    return Tableau(a, b, np.array([0.0, 0.5, 0.5, 1.0, 1.0]), np.zeros((2, 5)), np.zeros((0, 5)))
-
-
-def _dop853() -> Tableau:
-    """The pair 8(5,3) of Dormand and Prince, with dense output of order 7."""
-    a = _dense(dop853.A, 16)
-    return Tableau(a, a[12, :12].copy(), np.array(dop853.C), _dense(dop853.E, 13), _dense(dop853.D, 16))
 
 
 def _esdirk() -> ImplicitTableau:
@@ -106,9 +99,7 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
         least=least, extent=np.where(are_elastic(model.tree), 0.0, 1.0), J=eq.J
     )
 
-    def z(count: int) -> np.ndarray:
-        return np.zeros(count, dtype)
-
+    z = partial(np.zeros, dtype=dtype)
     return Loops(
         np.full(n, NONE, np.int64),
         np.zeros(0, np.int64),
@@ -154,8 +145,7 @@ def integration(
     method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
     (_, n, _), s, dtype = allocate.sizes(model), method.c.size, theta.dtype.type
 
-    def z(*shape: int) -> np.ndarray:
-        return np.zeros(shape, dtype)
+    z = partial(np.zeros, dtype=dtype)
 
     def motion() -> tuple[State, Sensitivity]:
         return allocate.state(model, dtype), allocate.sensitivity(model, p, dtype)
@@ -163,9 +153,9 @@ def integration(
     scheme = Scheme(float(options.step), options.end, method, control)
     begun = np.array([BEFORE_START, *np.zeros(CLOCK - 1)]), breakpoints_of(problem, theta), np.zeros(COURSE)
     counters, probe, trial = np.zeros(len(WORK), np.int64), motion(), motion()
-    stages, carry, owed = Stages(z(s, n), z(s, n), z(s, n, p), z(s, n, p)), Carry(z(n), z(n)), Carry(z(n), z(n))
+    stages, carry, owed = Stages(z((s, n)), z((s, n)), z((s, n, p)), z((s, n, p))), Carry(z(n), z(n)), Carry(z(n), z(n))
     onsets = onsets_of(model, theta, options.onset_steps)
-    watched = onsets, z(onsets.force.size, 2)
+    watched = onsets, z((onsets.force.size, 2))
     if isinstance(method, ImplicitTableau):
         newton = newton_control(options, stepped=np.iscomplexobj(theta))
         equations: StageEquations | LoopStages = (
@@ -177,7 +167,7 @@ def integration(
         work = ImplicitWork(*begun, counters, *probe, stages, carry, owed, ends, equations, *watched)
         return integrate_implicit, scheme._replace(control=ImplicitControl(control, newton)), work
     terms = TERMS if method.dense.size else 0
-    dense = Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p))
+    dense = Dense(z(n), z(n), *(z(shape) for shape in ((n, p), (terms, n), (terms, n, p)) for _ in range(2)))
     explicit = IntegrationWork(*begun, counters, *probe, *trial, stages, carry, owed, dense, *watched)
     return integrate, scheme, explicit
 
@@ -230,13 +220,11 @@ def _stage_equations(model: Model, theta: np.ndarray, p: int) -> StageEquations:
     make, dtype = allocate.allocators(model), theta.dtype.type
     _, n, m = allocate.sizes(model)
 
-    def z(*shape: int) -> np.ndarray:
-        return np.zeros(shape, dtype)
-
+    z = partial(np.zeros, dtype=dtype)
     kin, comp = make.kinematics(model, dtype), make.composite(model, dtype)
     set_ground(theta, kin)
     square, another = ((zeros((n, padded(n)), dtype), np.zeros(n, np.int64)) for _ in range(2))
     return StageEquations(
         kin, comp, allocate.twists_of(model, p, dtype), *square, *another, np.zeros(1),
-        np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
+        np.zeros(open_tree(model).euler.size), z(n), z(n), z((n, 1)), z((n, p)), z((m, LINE_SIZE)), z(m),
     )  # fmt: skip

@@ -26,7 +26,7 @@ from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.runge_kutta import TINY, Tableau
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import of_columns
-from mbsim_cli.model.layout import FlexibleTree, Model
+from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
@@ -50,7 +50,7 @@ from mbsim_cli.solve.open_trees.integration import (
     stages_kept,
 )
 from mbsim_cli.solve.redundancy import Consistency
-from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of
+from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of, joined
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.equilibrium import Equilibrium
@@ -90,36 +90,19 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int, along: bool = Tr
     others = [pair for pair in problem.automatic if pair[0] not in targets]
     for wanted in filter(None, (of_laws, others)):
         indices, measures = (np.array(column) for column in zip(*wanted, strict=True))
-        value, d_value = _measured(model, theta, dtheta, state, sens, measures)
+        width = sens.z.shape[1]
+        value, d_value = np.zeros(measures.size, dtype), np.zeros((measures.size, width), dtype)
+        kin, directions = allocate.grounded(model, theta), allocate.directions(model, dtheta, dtype)
+        tw = allocate.twists_of(model, width, dtype)
+        measure_start(model, theta, open_tree(model), directions, state, sens, kin, tw, measures, value, d_value)
         if wanted is of_laws:  # a driven coordinate is where its law puts it: the target is what it lacks
-            declared, d_declared = _declared(model, theta, dtheta, measures)
-            value, d_value = declared - value, d_declared - d_value
+            factor = model.measures.theta[measures]
+            initial = first + of_columns(model.tree, model.measures.coordinate[model.measures.first[measures]])
+            d_declared = dtheta[factor] * theta[initial, None] + theta[factor, None] * dtheta[initial]
+            value, d_value = theta[factor] * theta[initial] - value, d_declared - d_value
         theta[indices] = value
         dtheta[indices] = d_value
     return Start(state, sens, theta, dtheta)
-
-
-def _measured(
-    model: Model, theta: np.ndarray, dtheta: np.ndarray, state: State, sens: Sensitivity, measures: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Values (k,) of measures at the driven start, and their derivatives (k, p)."""
-    dtype, p = theta.dtype.type, sens.z.shape[1]
-    value, d_value = np.zeros(measures.size, dtype), np.zeros((measures.size, p), dtype)
-    kin, directions = allocate.grounded(model, theta), allocate.directions(model, dtheta, dtype)
-    tw = allocate.twists_of(model, p, dtype)
-    measure_start(model, theta, open_tree(model), directions, state, sens, kin, tw, measures, value, d_value)
-    return value, d_value
-
-
-def _declared(
-    model: Model, theta: np.ndarray, dtheta: np.ndarray, measures: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Values (k,) of driven coordinates that the file declares, and their derivatives (k, p)."""
-    factor = model.measures.theta[measures]
-    driven = of_columns(model.tree, model.measures.coordinate[model.measures.first[measures]])
-    initial = model.tree.initial[0] + driven
-    d_value = dtheta[factor] * theta[initial, None] + theta[factor, None] * dtheta[initial]
-    return theta[factor] * theta[initial], d_value
 
 
 def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
@@ -147,26 +130,6 @@ JUDGED = 300_000  # tried steps after which the pace of a run is checked
 STIFFLY = 0.25  # times max_steps that a stiff run may take at its pace
 
 
-def _formulation(problem: Problem, theta: np.ndarray, p: int, start: Any) -> Any:
-    """The work arrays of the formulation for p directions, ``padded``."""
-    if not problem.options.open_tree:
-        loops = loops_of(problem, theta, p, start.expected, redundant=start.redundant.size > 0)
-        return ClosedLoops(loops, loops.kin)
-    deforms = isinstance(problem.model.tree, FlexibleTree)
-    make = (FLEXIBLE if deforms else FORMULATIONS)[problem.options.formulation]
-    return make(problem.model, theta, p, theta.dtype.type)
-
-
-def _joined(parts: list[Any]) -> Any:
-    """Arrays, or groups of groups of them, behind each other."""
-    if len(parts) == 1:
-        return parts[0]
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    joined = [_joined(list(each)) for each in zip(*parts, strict=True)]
-    return type(parts[0])(*joined) if hasattr(parts[0], "_fields") else tuple(joined)
-
-
 class OpenTreeSimulation:
     """A run in progress; ``theta`` may be complex, which differentiates the whole run along its imaginary part.
 
@@ -189,7 +152,13 @@ class OpenTreeSimulation:
         p = padded(self.p)
         self.sens = start.sensitivity if self.p else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, start.dtheta[:, :p], self.dtype)
-        self.dyn: Any = _formulation(problem, self.theta, p, start)
+        self.dyn: Any
+        if problem.options.open_tree:
+            known = FLEXIBLE if isinstance(self.model.tree, FlexibleTree) else FORMULATIONS
+            self.dyn = known[problem.options.formulation](self.model, self.theta, p, self.dtype)
+        else:
+            loops = loops_of(problem, self.theta, p, start.expected, redundant=start.redundant.size > 0)
+            self.dyn = ClosedLoops(loops, loops.kin)
         at_once = steps_at_once(problem.options, self.state.z.size, self.p)
         self.drive, self.scheme, self.work = integration(
             problem, self.theta, p, self.dyn.open_tree, varies=wanted > 0, at_once=at_once
@@ -253,7 +222,13 @@ class OpenTreeSimulation:
         if status == Status.OK:
             block = self._with_inside(self._block(record, d_record, work))
             if self.tape is not None:
-                self._append_to(self.tape, self._stretch(record))
+                stretch = self._stretch(record)
+                if self.before is not None and not self.fixed_steps:
+                    self.tape.add_with_checkpoint(self.before, stretch)
+                    return block
+                if self.before is not None:
+                    self.tape.add_checkpoint(self.before, stretch.time.size)
+                self.tape.add(stretch)
             return block
         if status == Status.PAUSED and self._exceeds_step_limit():
             status = Status.TOO_MANY_STEPS
@@ -292,16 +267,6 @@ class OpenTreeSimulation:
         reach, size = _reach(steps, self.scheme.tableau), steps.size[steps.size > 0.0]
         return (float(np.median(reach)) / STABLE, float(np.median(reach / size))) if reach.size else (0.0, 0.0)
 
-    def _append_to(self, tape: Tape, stretch: Stretch) -> None:
-        """Append the next time points to the tape."""
-        if self.before is None:
-            tape.add(stretch)
-        elif self.fixed_steps:
-            tape.add_checkpoint(self.before, stretch.time.size)
-            tape.add(stretch)
-        else:
-            tape.add_with_checkpoint(self.before, stretch)
-
     def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:
         """Integrate to the unfilled rows of a record, and keep the steps for a tape; return a Status."""
         done = int(np.count_nonzero(record.time))  # of a time point after the start the time is not zero
@@ -337,7 +302,7 @@ class OpenTreeSimulation:
         if not self.rule[0].size:
             return block
         parts, self.inside = self.inside or [self.nothing_inside], []
-        length, rows, d_rows = _joined([(part.length, part.rows, part.d_rows) for part in parts])
+        length, rows, d_rows = joined([(part.length, part.rows, part.d_rows) for part in parts])
         inside = self._block(rows, d_rows, np.zeros((length.size, len(WORK)), np.int64), observed=True)
         return block._replace(inside=(inside._replace(length=length),))
 
@@ -347,8 +312,8 @@ class OpenTreeSimulation:
         The last step before them, if any, comes first.
         """
         parts, self.inside_taken = self.inside_taken or [self.nothing_inside], []
-        length, inside = _joined([(part.length, part.rows) for part in parts])
-        steps = _joined([first_rows(self.earlier, self.earlier.count[0]), *self.taken])
+        length, inside = joined([(part.length, part.rows) for part in parts])
+        steps = joined([first_rows(self.earlier, self.earlier.count[0]), *self.taken])
         for kept, array in zip(self.earlier, steps, strict=True):  # the last one comes before those of the next rows
             kept[:] = array[-1:]
         self.earlier.count[0], self.taken = 1, []
