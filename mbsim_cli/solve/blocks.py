@@ -7,12 +7,12 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.model.layout import NONE, LoadedSignals
+from mbsim_cli.model.layout import LoadedSignals
 from mbsim_cli.model.problem import Block, Options, Problem
 from mbsim_cli.solve import allocate
 
 if TYPE_CHECKING:
-    from mbsim_cli.solve.constraint_forces import Balance, DrivingPower, ReactionReader
+    from mbsim_cli.solve.constraint_forces import Balance, ReactionReader
 
 # Integrals over time are summed inside each step by Gauss's rule of order 8, that of ``dop853``.
 
@@ -127,25 +127,6 @@ def is_balanced(problem: Problem, reacting: bool) -> bool:
     projected = options.analysis == "forward_dynamics" and not options.integrated and model.constraints.measure.size > 0
     reads = allocate.multiplier_sensors(model)[0].size > 0 or isinstance(model.signals, LoadedSignals)
     return bool(projected and (reads or (reacting and not options.natural)))  # natural ones are read of the tree
-
-
-def balance_of(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, *, redundant: bool) -> "Balance | None":
-    """The balance that finds forces of constraints, if any sensor reads them."""
-    if not is_balanced(problem, problem.reacting is not None):
-        return None
-    from mbsim_cli.solve.constraint_forces import Balance
-
-    return Balance(problem, theta, dtheta, redundant=redundant)
-
-
-def driving_power(problem: Problem, theta: np.ndarray, *, redundant: bool) -> "DrivingPower | None":
-    """The writer of driving power, if projection is ``identity`` and something is driven; none for complex theta."""
-    driven = (problem.model.constraints.law != NONE).any() and not np.iscomplexobj(theta)
-    if not driven or problem.options.projection != "identity":
-        return None
-    from mbsim_cli.solve.constraint_forces import DrivingPower
-
-    return DrivingPower(problem, theta, redundant=redundant)
 
 
 def reader_of(

@@ -48,34 +48,6 @@ class Modes:
         return bool((self.eigenvalues.real > 0.0).all())
 
 
-def modes_of(K: np.ndarray, M: np.ndarray, J: np.ndarray, free: np.ndarray, force: np.ndarray, load: float) -> Modes:
-    """Modes of stiffness K and mass M (n, n) under constraints J (m, n), coordinates that are not ``free`` at rest.
-
-    ``force`` (n,) is unbalanced; ``load`` is the size of the forces: stiffness below their round-off counts as zero.
-    """
-    inner = _null_space(J[:, free])
-    basis = np.zeros((K.shape[0], inner.shape[1]))
-    basis[free] = inner
-    root = np.linalg.inv(np.linalg.cholesky(basis.T @ M @ basis))
-    A = root @ (basis.T @ K @ basis) @ root.T
-    value, vectors = np.linalg.eigh(0.5 * (A + A.T))
-    shape = basis @ root.T @ vectors
-    stiffness = vectors.T @ A @ vectors
-    coupled = np.maximum(np.abs(stiffness).max(axis=0, initial=0.0), np.abs(stiffness).max(axis=1, initial=0.0))
-    noise = ROUND_OFF * load * np.abs(shape).max(axis=0, initial=0.0) ** 2
-    neutral = coupled <= np.maximum(NEUTRAL * np.abs(value).max(initial=0.0), noise)
-    return Modes(shape, stiffness, value, shape.T @ force, neutral)
-
-
-def _null_space(J: np.ndarray) -> np.ndarray:
-    """Orthonormal basis (n, d) of the null space of J (m, n)."""
-    if J.shape[0] == 0:
-        return np.eye(J.shape[1])
-    _, sizes, rows = np.linalg.svd(J)
-    rank = int((sizes > PIVOT_TOLERANCE * max(1.0, sizes.max(initial=0.0))).sum())
-    return rows[rank:].T
-
-
 MAX_TRIES = 400  # positions in all, shortened steps included
 MAX_HALVINGS = 30
 POLISHING = 25  # iterations at most, where the solution is near
@@ -105,7 +77,11 @@ class Statics:
         self.still = Instant(problem, start.theta, np.zeros((size, 0), start.dtype), start)
         self.unit = Instant(problem, start.theta, np.zeros((size, padded(n)), start.dtype), start)
         self.unit.sens.z[:, :n] = np.eye(n)
-        self._least_load = _weight(start)
+        tree, theta = start.model.tree, start.theta.real
+        mass = theta[tree.theta + MASS].sum()
+        if isinstance(tree, FlexibleTree):
+            mass += theta[tree.block + MASS_OF_FLEXIBLE].sum()
+        self._least_load = float(mass * np.linalg.norm(theta[GRAVITY : GRAVITY + 3]))  # the weight, N
         self.load = self._least_load  # N or N m, what unbalanced forces are compared with
         self._tries = 0
 
@@ -147,9 +123,23 @@ class Statics:
         raise AnalysisError(f"no static equilibrium was found in {iteration} iterations: {unbalanced}; {ADVICE}")
 
     def modes(self, force: np.ndarray) -> Modes:
-        """Modes at the state, where forces (n,) are unbalanced."""
+        """Modes at the state, where forces (n,) are unbalanced; stiffness below the round-off of ``load`` is zero."""
         self.unit.evaluate()
-        return modes_of(self.stiffness, self.unit.out.M, self.eq.J, self.free, force, self.load)
+        K, J, inner = self.stiffness, self.eq.J[:, self.free], np.eye(self.free.size)
+        if len(J):
+            _, sizes, rows = np.linalg.svd(J)
+            inner = rows[int((sizes > PIVOT_TOLERANCE * max(1.0, sizes.max(initial=0.0))).sum()) :].T
+        basis = np.zeros((K.shape[0], inner.shape[1]))
+        basis[self.free] = inner
+        root = np.linalg.inv(np.linalg.cholesky(basis.T @ self.unit.out.M @ basis))
+        A = root @ (basis.T @ K @ basis) @ root.T
+        value, vectors = np.linalg.eigh(0.5 * (A + A.T))
+        shape = basis @ root.T @ vectors
+        stiffness = vectors.T @ A @ vectors
+        coupled = np.maximum(np.abs(stiffness).max(axis=0, initial=0.0), np.abs(stiffness).max(axis=1, initial=0.0))
+        noise = ROUND_OFF * self.load * np.abs(shape).max(axis=0, initial=0.0) ** 2
+        neutral = coupled <= np.maximum(NEUTRAL * np.abs(value).max(initial=0.0), noise)
+        return Modes(shape, stiffness, value, shape.T @ force, neutral)
 
     def modes_behind(self, change: np.ndarray) -> Modes:
         """Modes after a last change: unbalanced forces near an equilibrium could hide neutral modes."""
@@ -224,15 +214,6 @@ class Statics:
         return f"{self.names.coordinates[column]} stays unbalanced by {abs(force[column]):.4g} {unit}"
 
 
-def _weight(start: Instant) -> float:
-    """Weight of all bodies, N."""
-    tree, theta = start.model.tree, start.theta.real
-    mass = theta[tree.theta + MASS].sum()
-    if isinstance(tree, FlexibleTree):
-        mass += theta[tree.block + MASS_OF_FLEXIBLE].sum()
-    return float(mass * np.linalg.norm(theta[GRAVITY : GRAVITY + 3]))
-
-
 OF_STIFFNESS = 1e-12  # force over stiffness and size of coordinates, below which it is round-off
 SOLVED = 1e-13  # last correction of Newton's iteration, relative
 CONTRACTING = 0.3  # correction over the one before it, above which Newton may reach another equilibrium
@@ -264,7 +245,12 @@ class NearestEquilibrium(Statics):
         Returns held coordinates, rows with multipliers, modes there, and iterations of the search.
         """
         modes, iterations = self.search()
-        modes = self._nearest(initial, self._with_signs_of(initial, modes))
+        z, change = self.state.z, np.zeros_like(self.state.z)
+        for first in self.quaternions:  # of e and -e, which are the same orientation, the nearer one to the initial one
+            four = slice(first, first + 4)
+            if z[four] @ initial[four] < 0.0 and not np.isin(np.arange(first, first + 4), self.hold).any():
+                change[four] = -2.0 * z[four]
+        modes = self._nearest(initial, self.modes_behind(change) if change.any() else modes)
         for _ in range(TRIES):
             held, rows = self._held_by(modes)
             self.return_held(initial, held, rows, modes)
@@ -282,26 +268,12 @@ class NearestEquilibrium(Statics):
             f"next; {ADVICE}"
         )
 
-    def neutral_coordinates(self, modes: Modes) -> np.ndarray:
-        """Coordinates (k,) that measure the k neutral modes best."""
-        neutral = np.linalg.qr(modes.shape[:, modes.neutral])[0]
-        rank, order = rank_and_pivots(neutral.T)
-        return order[:rank]
-
     def _held_by(self, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates that are held, those of neutral modes too, and independent constraints of the others."""
-        held = np.sort(np.concatenate([self.hold, self.neutral_coordinates(modes)]))
+        rank, order = rank_and_pivots(np.linalg.qr(modes.shape[:, modes.neutral])[0].T)
+        held = np.sort(np.concatenate([self.hold, order[:rank]]))  # these measure the neutral modes best
         rank, order = rank_and_pivots(np.delete(self.eq.J.real, held, axis=1).T)
         return held, np.sort(order[:rank])
-
-    def _with_signs_of(self, initial: np.ndarray, modes: Modes) -> Modes:
-        """Take the nearer one to the ``initial`` one of Euler parameters e and -e, which are the same orientation."""
-        z, change = self.state.z, np.zeros_like(self.state.z)
-        for first in self.quaternions:
-            four = slice(first, first + 4)
-            if z[four] @ initial[four] < 0.0 and not np.isin(np.arange(first, first + 4), self.hold).any():
-                change[four] = -2.0 * z[four]
-        return self.modes_behind(change) if change.any() else modes
 
     def _nearest(self, initial: np.ndarray, modes: Modes) -> Modes:
         """Go to the equilibrium nearest to the ``initial`` position, of those that neutral modes lead to.
@@ -315,22 +287,15 @@ class NearestEquilibrium(Statics):
             near = NEAREST * (1.0 + np.abs(self.state.z).max())
             if np.abs(change).max() <= near or radius < near:
                 break
-            there = self._modes_after(self._limited(change, radius), modes)
-            radius = 2.0 * radius if there else 0.5 * radius
-            modes = there or modes
+            before = self.state.z.copy()
+            held, rows = self._held_by(modes)
+            self.state.z[:] += self._limited(change, radius)
+            there = self.solve_all(held, rows) and not self._driven(held).size and self.modes(self._left())
+            if there and there.neutral.sum() == modes.neutral.sum():  # an equilibrium of the same kind
+                modes, radius = there, 2.0 * radius
+            else:
+                self.state.z[:], radius = before, 0.5 * radius
         return modes
-
-    def _modes_after(self, change: np.ndarray, modes: Modes) -> Modes | None:
-        """Move to a neighbouring equilibrium, at about ``change`` (n,); return its modes if it is of the same kind."""
-        before = self.state.z.copy()
-        held, rows = self._held_by(modes)
-        self.state.z[:] += change
-        if self.solve_all(held, rows) and not self._driven(held).size:
-            there = self.modes(self._left())
-            if there.neutral.sum() == modes.neutral.sum():
-                return there
-        self.state.z[:] = before
-        return None
 
     def return_held(self, initial: np.ndarray, held: np.ndarray, rows: np.ndarray, modes: Modes) -> None:
         """Solve all equations with the held coordinates at their initial values, approached in steps if necessary."""
@@ -447,19 +412,14 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
     start.sens.z[held] = d_initial[held]
     found.unit.evaluate()
     tangent = found.tangent(all_but(start.n, held), rows)
-    if vary:
-        _vary(found, start, tangent, held, rows)
+    if vary:  # those of the held coordinates are given
+        others = all_but(start.n, held)
+        start.evaluate()
+        change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
+        start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]
+        if rows.size < start.m:
+            start.sens.lam[:] = kept_in_range(without_columns(found.eq.J, held), start.sens.lam)
     return Equilibrium(held, rows, modes, iterations, tangent)
-
-
-def _vary(found: NearestEquilibrium, start: Instant, tangent: np.ndarray, held: np.ndarray, rows: np.ndarray) -> None:
-    """Derivatives of coordinates and multipliers: those of the held coordinates are given."""
-    others = all_but(start.n, held)
-    start.evaluate()
-    change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
-    start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]
-    if rows.size < start.m:
-        start.sens.lam[:] = kept_in_range(without_columns(found.eq.J, held), start.sens.lam)
 
 
 def equilibrium(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape | None = None) -> Iterator[Block]:

@@ -16,7 +16,7 @@ from mbsim_cli.kernels.drivers.simulate import Progress
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import all_but
-from mbsim_cli.model.layout import LoadedSignals, Model
+from mbsim_cli.model.layout import NONE, LoadedSignals, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
@@ -24,10 +24,9 @@ from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, Instant
 from mbsim_cli.solve.blocks import (
     BrokenOff,
     Reader,
-    balance_of,
     block_of,
-    driving_power,
     first_rows,
+    is_balanced,
     other_rows,
     reader_of,
     steps_at_once,
@@ -40,6 +39,7 @@ from mbsim_cli.solve.redundancy import Consistency
 from mbsim_cli.solve.sides import mean_of, sides_of
 
 if TYPE_CHECKING:
+    from mbsim_cli.solve.constraint_forces import Balance, DrivingPower
     from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
     from mbsim_cli.solve.tape import Checkpoint, Tape
 
@@ -87,10 +87,18 @@ class Simulation:
         if tape is not None and self._pieces:
             tape.pieces = self._pieces.made
         self.multipliers = allocate.multiplier_sensors(self.model)
-        self.balance = balance_of(problem, self.theta, dtheta, redundant=redundant)
+        self.balance: Balance | None = None
+        self._driving: DrivingPower | None = None
+        balanced = is_balanced(problem, problem.reacting is not None)
+        driven = (self.model.constraints.law != NONE).any() and not np.iscomplexobj(self.theta)
+        driven = driven and problem.options.projection == "identity"
+        if balanced or driven:
+            from mbsim_cli.solve import constraint_forces as forces
+
+            self.balance = forces.Balance(problem, self.theta, dtheta, redundant=redundant) if balanced else None
+            self._driving = forces.DrivingPower(problem, self.theta, redundant=redundant) if driven else None
         self._forceless = 0.0  # time points, all so far, at which its forces are not found
         self.reactions = self._reader(dtheta)
-        self._driving = driving_power(problem, self.theta, redundant=redundant)
         varied = start.dtheta if self.p else dtheta
         at = self._stand(problem, self.theta, varied, start.expected) if self.control.redundant else None
         self.consistency = Consistency(problem, at, start.held, self._units, start.broken[: self.p].copy())

@@ -132,7 +132,12 @@ class Path:
         """Velocity and acceleration at the position."""
         at, eq = self.at, self.at.work.eq
         at.evaluate(self.time)
-        self._choose_rows_anew()
+        if len(self._units) > len(self.rows):  # choose others if the chosen ones have become dependent
+            J = eq.J.real / self._units[:, None]
+            sizes = [np.linalg.svd(part, compute_uv=False)[-1] for part in (J[self.rows], J)]
+            if sizes[0] < 0.1 * sizes[1]:
+                rank, order = rank_and_pivots(J.T)
+                self.rows = np.sort(order[:rank])
         try:
             at.state.zd[:] = -self.solve(eq.phi1)
             at.evaluate(self.time)
@@ -140,16 +145,6 @@ class Path:
         except np.linalg.LinAlgError:
             at.state.zd[:] = at.state.zdd[:] = 0.0  # a singular position: the next one is tried from here
         self.zd, self.zdd = at.state.zd.copy(), at.state.zdd.copy()
-
-    def _choose_rows_anew(self) -> None:
-        """Choose other equations if the chosen ones have become dependent and others are independent."""
-        if len(self._units) == len(self.rows):
-            return
-        J = self.at.work.eq.J.real / self._units[:, None]
-        sizes = [np.linalg.svd(part, compute_uv=False)[-1] for part in (J[self.rows], J)]
-        if sizes[0] < 0.1 * sizes[1]:
-            rank, order = rank_and_pivots(J.T)
-            self.rows = np.sort(order[:rank])
 
     def _size(self, z: np.ndarray) -> float:
         """Largest change of a coordinate in a change z (n,), in units of coordinates."""
@@ -215,18 +210,13 @@ class Sampler:
             at.sens.zd[:] = -path.solve(at.out.dphi[1])
             at.evaluate(time)
             at.sens.zdd[:] = -path.solve(at.out.dphi[2])
-            self._balance(time)
+            for found, load in ((at.state.lam, eq.G), (at.sens.lam, at.out.dG)):
+                found[path.rows] = -np.linalg.solve(eq.J[path.rows].T, load)
+                if path.rows.size < at.m:  # of multipliers that give the same forces the least
+                    found[:] = kept_in_range(eq.J, found)
+                at.evaluate(time)
         except np.linalg.LinAlgError:
             raise _singular(time) from None
-
-    def _balance(self, time: float) -> None:
-        """Multipliers and their derivatives; of those that give the same forces the least."""
-        at, rows = self.at, self.path.rows
-        for found, load in ((at.state.lam, at.work.eq.G), (at.sens.lam, at.out.dG)):
-            found[rows] = -np.linalg.solve(at.work.eq.J[rows].T, load)
-            if rows.size < at.m:
-                found[:] = kept_in_range(at.work.eq.J, found)
-            at.evaluate(time)
 
 
 def _singular(time: float) -> Lost:

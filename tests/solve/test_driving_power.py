@@ -6,7 +6,7 @@ import pytest
 from mbsim_cli import assembly, spec
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve import blocks as balance
+from mbsim_cli.solve.constraint_forces import DrivingPower
 from mbsim_cli.solve.forward import forward
 from tests.models.command import ROOT
 
@@ -26,7 +26,7 @@ def driven():
         stored[:] = np.concatenate([getattr(block, name) for block in blocks])[-ROWS:]
     record.reaction[:] = record.lam
     assert (problem.model.constraints.law != NONE).any()
-    return record, balance.driving_power(problem, problem.theta, redundant=False)
+    return record, DrivingPower(problem, problem.theta, redundant=False)
 
 
 @pytest.mark.parametrize("lost", [[], [0], [5, 6], [3, ROWS - 1], list(range(ROWS))])

@@ -134,18 +134,10 @@ class Chart:
         """Number of small motions, s, before constraints."""
         return len(self.names)
 
-    def basis(self, z: np.ndarray) -> np.ndarray:
-        """B (n, s), linear in the coordinates z (n,): they change by B eta."""
-        B = np.zeros((z.size, self.size), z.dtype)
-        B[self.plain, np.arange(len(self.plain))] = 1.0
-        return self._rotations(B, z)
-
-    def basis_rate(self, zd: np.ndarray) -> np.ndarray:
-        """Its rate (n, s) where the coordinates have the rates zd (n,)."""
-        return self._rotations(np.zeros((zd.size, self.size), zd.dtype), zd)
-
-    def _rotations(self, B: np.ndarray, z: np.ndarray) -> np.ndarray:
-        first = len(self.plain)
+    def basis(self, z: np.ndarray, *, rate: bool = False) -> np.ndarray:
+        """B (n, s), linear in the coordinates z (n,): they change by B eta; or its ``rate``, from those of z."""
+        B, first = np.zeros((z.size, self.size), z.dtype), len(self.plain)
+        B[self.plain, np.arange(first)] = 0.0 if rate else 1.0
         for number, c in enumerate(self.euler):
             for axis in range(3):
                 turn = np.zeros(4)
@@ -192,7 +184,6 @@ class LinearEquations:
     F: np.ndarray  # (3, d, k) by u, u', u''
     motions: Motions
     instant: Instant  # with accelerations and multipliers
-    rows: np.ndarray  # independent equations
     J: np.ndarray  # (m, n)
     G: tuple[np.ndarray, ...]  # (n, s) of eta, eta', eta''; (n, k) of u
     bases: tuple[np.ndarray, ...]  # B and its two rates (n, s)
@@ -237,7 +228,7 @@ class Linearising:
         chart, s, k = self.chart, self.chart.size, inputs.shape[1]
         at = self._moving(point, inputs)
         n = at.n
-        bases = chart.basis(at.state.z), chart.basis_rate(at.state.zd), chart.basis_rate(at.state.zdd)
+        bases = chart.basis(at.state.z), *(chart.basis(x, rate=True) for x in (at.state.zd, at.state.zdd))
         B, B1, B2 = bases
         sens = at.sens
         sens.z[:, :s], sens.zd[:, :s], sens.zdd[:, :s] = B, B1, B2
@@ -270,7 +261,7 @@ class Linearising:
             weight, G0, G1, G2, R, S, W0, W1 = sizes
             C[abs(C) <= ROUND_OFF * (weight @ (G1 @ R + G2 @ W1))] = 0.0
             K[abs(K) <= ROUND_OFF * (weight @ (G0 @ R + G1 @ S + G2 @ W0))] = 0.0
-        return LinearEquations(M, C, K, np.stack([F0, F1, F2]), motions, at, chart.rows, J, (*G, Gu), bases)
+        return LinearEquations(M, C, K, np.stack([F0, F1, F2]), motions, at, J, (*G, Gu), bases)
 
     def derivatives(self) -> tuple[np.ndarray, ...]:
         """Derivatives of M, C, K (p, d, d) and of the coordinates by q (p, n, d) by the parameters of the problem.
