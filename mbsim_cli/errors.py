@@ -63,15 +63,6 @@ class UsageError(MbsimError):
     exit_code = 2
 
 
-def _of_first_instances(issues: Iterable[Issue]) -> Iterator[Issue]:
-    """Yield the issues without those that differ from earlier ones by the instance of a repetition only."""
-    first: dict[tuple[str, int, int, str], str] = {}
-    for issue in issues:
-        sentence = re.sub(r"'[^']*'|[-+.\w]*\d[-+.\w]*", "", issue.message.removesuffix(issue.instance))
-        if first.setdefault((issue.file, issue.line, issue.column, sentence), issue.instance) == issue.instance:
-            yield issue
-
-
 class ModelError(MbsimError):
     """A model is invalid; ``issues`` holds everything that was found wrong, in file order.
 
@@ -81,7 +72,13 @@ class ModelError(MbsimError):
     exit_code = 3
 
     def __init__(self, issues: Iterable[Issue]):
-        self.issues: tuple[Issue, ...] = tuple(_of_first_instances(issues))
+        first: dict[tuple[str, int, int, str], str] = {}  # instance of what is wrong
+        kept = list[Issue]()
+        for issue in issues:
+            sentence = re.sub(r"'[^']*'|[-+.\w]*\d[-+.\w]*", "", issue.message.removesuffix(issue.instance))
+            if first.setdefault((issue.file, issue.line, issue.column, sentence), issue.instance) == issue.instance:
+                kept.append(issue)
+        self.issues: tuple[Issue, ...] = tuple(kept)
         super().__init__("\n".join(map(str, self.issues)))
 
 

@@ -63,17 +63,12 @@ def fault_of(path: Path, look: Callable[[Path], object]) -> str:
                 message += part
             else:
                 return _death_of(child, path) or message.decode(errors="replace")
-    finally:
+    finally:  # leave no process behind, whatever ended the look
         os.close(read)
-        _end(child)
-
-
-def _end(child: int) -> None:
-    """Leave no process behind, whatever ended the look."""
-    with suppress(ChildProcessError):  # it has ended, and was asked why
-        if os.waitpid(child, os.WNOHANG)[0] == 0:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+        with suppress(ChildProcessError):  # it has ended, and was asked why
+            if os.waitpid(child, os.WNOHANG)[0] == 0:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
 
 
 def _state_of(child: int) -> tuple[str, list[str]]:

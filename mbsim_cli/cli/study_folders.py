@@ -48,7 +48,13 @@ def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
         rows = [_row(name, entry) for name, entry in report["objectives"].items() if entry["lowest"]]
         show_table(plain_table(titles, rows))
     _print_failures(report["failures"], report["folder"])
-    tell(f"{report['folder']}: {_counts(report)}{_speed(report)}", quiet)
+    if report["computed"]:
+        lanes = f", {report['lanes']} at a time" if report["lanes"] > 1 else ""
+        speed = f"; {report['computed']} computed in {_time(report['wall_seconds'])}{lanes}"
+    else:
+        part = "" if report["shard"] == "1/1" else f" in shard {report['shard']}"
+        speed = f", nothing was left to compute{part}"
+    tell(f"{report['folder']}: {_counts(report)}{speed}", quiet)
 
 
 def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
@@ -69,14 +75,6 @@ def _counts(report: Mapping[str, Any]) -> str:
     parts = [f"{report['done']} done", *(f"{count} {word}" for word, count in report["failed"].items())]
     parts += [f"{report['missing']} missing"] if report["missing"] else []
     return f"{counted(report['cases'], 'case')}: {', '.join(parts)}"
-
-
-def _speed(report: Mapping[str, Any]) -> str:
-    if not report["computed"]:
-        part = "" if report["shard"] == "1/1" else f" in shard {report['shard']}"
-        return f", nothing was left to compute{part}"
-    lanes = f", {report['lanes']} at a time" if report["lanes"] > 1 else ""
-    return f"; {report['computed']} computed in {_time(report['wall_seconds'])}{lanes}"
 
 
 def _print_losses(report: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from mbsim_cli.exchange.robot import (
     GROUND,
+    INERTIA,
     NO_BODIES,
     NO_POINTS,
     Body,
@@ -211,10 +212,9 @@ class _Reader:
         if inertial is None:
             return Body(name, 1.0, np.zeros(3), np.eye(3))  # the format's own default
         _, place, turn = self._pose(inertial, "", ROOT, where)
-        entries = {}
-        for key, default in (("ixx", 1.0), ("iyy", 1.0), ("izz", 1.0), ("ixy", 0.0), ("ixz", 0.0), ("iyz", 0.0)):
-            entries[key] = self._number(inertial, f"inertia/{key}", default, where)
-        xx, yy, zz, xy, xz, yz = entries.values()
+        xx, yy, zz, xy, xz, yz = (
+            self._number(inertial, f"inertia/i{name}", float(i == j), where) for name, (i, j) in INERTIA.items()
+        )
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         return Body(name, self._number(inertial, "mass", 1.0, where), place, turn @ inertia @ turn.T)
 

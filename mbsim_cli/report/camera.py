@@ -25,29 +25,21 @@ class View(NamedTuple):
 
 def view_of(text: str | None, up: tuple[int, int], points: np.ndarray) -> View:
     """The view of a text, xy, xz, yz or AZIMUTH,ELEVATION; without one the plane in which points (F, P, 3) move."""
-    if text is None:
-        return _fitting(up, points)
+    if text is None:  # of several planes the one with the largest extent; at rest that of the points
+        extents = np.ptp(points.reshape(-1, 3), axis=0)
+        moved = np.ptp(points, axis=0).max(axis=0) if points.ndim == 3 else np.zeros(3)
+        seen = moved if moved.max() > FLAT * extents.max() else extents
+        planes = [name for name, axes in PLANES.items() if seen[3 - sum(axes)] <= FLAT * seen.max()]
+        text = max(planes, key=lambda name: extents[list(PLANES[name])].sum(), default=None)
+        if text is None:
+            return _oblique(*OBLIQUE, up)
     if text in PLANES:
-        return _plane(text)
+        right, upward = (np.eye(3)[axis] for axis in PLANES[text])
+        return View(np.array([right, upward, np.cross(right, upward)]), text)
     numbers = re.fullmatch(r"\s*([-+]?\d+(?:\.\d*)?)\s*[,/]\s*([-+]?\d+(?:\.\d*)?)\s*", text)
     if numbers is None:
         raise UsageError(f"--view must be xy, xz, yz or AZIMUTH,ELEVATION in degrees such as -60,20, not '{text}'")
     return _oblique(float(numbers[1]), float(numbers[2]), up)
-
-
-def _fitting(up: tuple[int, int], points: np.ndarray) -> View:
-    """The plane of the motion, or at rest of the points; of several the one with the largest extent."""
-    extents = np.ptp(points.reshape(-1, 3), axis=0)
-    moved = np.ptp(points, axis=0).max(axis=0) if points.ndim == 3 else np.zeros(3)
-    seen = moved if moved.max() > FLAT * extents.max() else extents
-    planes = [name for name, axes in PLANES.items() if seen[3 - sum(axes)] <= FLAT * seen.max()]
-    largest = max(planes, key=lambda name: extents[list(PLANES[name])].sum(), default=None)
-    return _oblique(*OBLIQUE, up) if largest is None else _plane(largest)
-
-
-def _plane(name: str) -> View:
-    right, upward = (np.eye(3)[axis] for axis in PLANES[name])
-    return View(np.array([right, upward, np.cross(right, upward)]), name)
 
 
 def _oblique(azimuth: float, elevation: float, up: tuple[int, int]) -> View:
