@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import completion, options
-from mbsim_cli.cli.output import emit, plain_table, print_report, show_table, tell
+from mbsim_cli.cli.output import plain_table, print_report, show_table, tell
 from mbsim_cli.errors import UsageError
 
 Key = Annotated[
@@ -29,27 +29,22 @@ Part = dict[str, Any]
 
 def command(key: Key = None, json: options.Json = False) -> None:
     """Explain a key or type of the model file, or a message."""
-    if CODE.fullmatch(key or ""):
-        _message(key or "", json)
-        return
-    from mbsim_cli.spec.schema import written_out
+    if not CODE.fullmatch(key or ""):
+        from mbsim_cli.spec.schema import written_out
 
-    found = explain(written_out(), key or "")
-    print_report(found, json, _print)
-
-
-def _message(code: str, json: bool) -> None:
-    """Print cause, remedy and an example of a kind of message."""
+        return print_report(explain(written_out(), key or ""), json, _print)
     from mbsim_cli.messages import KINDS
 
-    if (kind := KINDS.get(code.upper())) is None:
-        raise UsageError(f"there is no message {code!r}; docs/messages.md lists all")
-    if json:
-        emit({name: getattr(kind, name) for name in ("code", "title", "cause", "cure", "example")})
-        return
-    tell(f"{kind.code}: {kind.title}")
+    if (kind := KINDS.get((key or "").upper())) is None:
+        raise UsageError(f"there is no message {key!r}; docs/messages.md lists all")
+    parts = ("code", "title", "cause", "cure", "example")
+    print_report({part: getattr(kind, part) for part in parts}, json, _print_message)
+
+
+def _print_message(kind: dict[str, str]) -> None:
+    tell(f"{kind['code']}: {kind['title']}")
     for part in ("cause", "cure", "example"):
-        tell(f"{part}: {getattr(kind, part)}")
+        tell(f"{part}: {kind[part]}")
 
 
 def explain(whole: Part, key: str) -> Part:

@@ -27,7 +27,12 @@ def _print(report: dict[str, Any]) -> None:
     tell(f"{report['model']}: {report['name']}" if report["name"] else report["model"])
     for place, text in report["descriptions"].items():
         tell(f"{place}: {text}" if place else text)
-    tell(_counts(report))
+    bodies, cuts = counted(len(report["bodies"]), "body"), len(report["cut_joints"])
+    joined = counted(len(report["tree_joints"]), "joint") + (f" and {counted(cuts, 'cut joint')}" if cuts else "")
+    others = [counted(len(report[f"{noun}s"]), noun) for noun in ("coordinate", "constraint")]
+    free, undriven = report["mobility"], report["mobility_without_motions"]
+    motions = f" ({undriven} without the motions that laws give)" if undriven != free else ""
+    tell(f"{', '.join([bodies, joined, *others])} of rank {report['constraint_rank']}, mobility {free}{motions}")
     joints = {joint["name"]: joint for joint in report["joints"]}
     show_table(plain_table(("", "body", "parent", "joint", "type", "coordinates"), _tree(report, joints)))
     for loop in report["loops"]:
@@ -67,16 +72,6 @@ def _natural(coordinates: list[dict[str, Any]]) -> list[tuple[str, str]]:
         name, _, component = coordinate["name"].rpartition(".")
         rows.setdefault(name, ([], coordinate["bodies"]))[0].append(component)
     return [(f"{name} ({', '.join(components)})", ", ".join(bodies)) for name, (components, bodies) in rows.items()]
-
-
-def _counts(report: dict[str, Any]) -> str:
-    bodies, cuts = counted(len(report["bodies"]), "body"), len(report["cut_joints"])
-    joints = counted(len(report["tree_joints"]), "joint") + (f" and {counted(cuts, 'cut joint')}" if cuts else "")
-    others = [counted(len(report[f"{noun}s"]), noun) for noun in ("coordinate", "constraint")]
-    numbers = ", ".join([bodies, joints, *others])
-    free, undriven = report["mobility"], report["mobility_without_motions"]
-    motions = f" ({undriven} without the motions that laws give)" if undriven != free else ""
-    return f"{numbers} of rank {report['constraint_rank']}, mobility {free}{motions}"
 
 
 def _tree(report: dict[str, Any], joints: dict[str, Any]) -> list[tuple[str, ...]]:

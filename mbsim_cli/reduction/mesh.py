@@ -1,6 +1,6 @@
 """Meshes: cells, the surface, sets of nodes, and their files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache
@@ -299,7 +299,12 @@ def read_mesh(path: Path) -> Mesh:
     cells = np.vstack([block.data for block in found.cells if block.type == kinds[0]]).astype(int)
     _require_points(path, cells, len(points), "a cell")
     parts: dict[str, list[Array]] = {}
-    for name, nodes in _named_nodes(found):
+    named = list(found.point_sets.items())
+    for name, blocks in found.cell_sets.items():
+        for block, chosen in zip(found.cells, blocks, strict=False):
+            if chosen is not None and len(chosen) and "gmsh:" not in name:
+                named.append((name, block.data[np.asarray(chosen, dtype=int)]))
+    for name, nodes in named:
         _require_points(path, np.asarray(nodes), len(points), f"group {name!r}")
         parts.setdefault(name, []).append(np.asarray(nodes, dtype=int).ravel())
     groups = {name: np.unique(np.concatenate(nodes)) for name, nodes in parts.items()}
@@ -362,14 +367,6 @@ def _require_points(path: Path, nodes: Array, count: int, what: str) -> None:
     wrong = nodes[(nodes < 0) | (nodes >= count)] if nodes.size else nodes
     if wrong.size:
         raise InputOutputError(f"{path}: {what} has point {int(wrong.flat[0])}, and there are points 0 to {count - 1}")
-
-
-def _named_nodes(found: Any) -> Iterator[tuple[str, Array]]:
-    yield from found.point_sets.items()
-    for name, blocks in found.cell_sets.items():
-        for block, chosen in zip(found.cells, blocks, strict=False):
-            if chosen is not None and len(chosen) and "gmsh:" not in name:
-                yield name, block.data[np.asarray(chosen, dtype=int)]
 
 
 def _compact(mesh: Mesh, path: Path) -> Mesh:

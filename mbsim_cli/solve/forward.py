@@ -146,8 +146,13 @@ class Simulation:
         interval, begun = self.problem.options.output_interval, self.step
         if self.tape is None or self.tape.holds_all:
             self._step_on(steps, filled, record, d_record)
-        else:
-            self._step_between_checkpoints(self.tape, steps, record, d_record)
+        else:  # fill one row a step, with checkpoints on the way
+            done = 0
+            while done < steps and self.progress.status == Status.OK:
+                size = min(self.tape.spacing, steps - done)
+                self.tape.add_checkpoint(self.checkpoint(), size)
+                self._step_on(size, 0, first_rows(other_rows(record, done), size), other_rows(d_record, done))
+                done += size
         rows = filled + self.step // interval - begun // interval
         contradicted = self.consistency.contradiction(first_rows(record, rows))
         if contradicted:
@@ -219,15 +224,6 @@ class Simulation:
         for part, found in pairs:
             part.sensors[:, columns] = found.reaction[:, equations]
             part.sensors[np.ix_(lost, columns)] = np.nan
-
-    def _step_between_checkpoints(self, tape: "Tape", steps: int, record: Record, d_record: SensitivityRecord) -> None:
-        """Fill one row a step, with checkpoints on the way."""
-        done = 0
-        while done < steps and self.progress.status == Status.OK:
-            size = min(tape.spacing, steps - done)
-            tape.add_checkpoint(self.checkpoint(), size)
-            self._step_on(size, 0, first_rows(other_rows(record, done), size), other_rows(d_record, done))
-            done += size
 
     @property
     def _remembered(self) -> list[np.ndarray]:

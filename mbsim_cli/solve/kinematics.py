@@ -248,7 +248,7 @@ class Following(Simulation):
         iterations, row = 0, 0
         first = self.step if filled else self.step + 1
         try:
-            self._sampler = self._sampler or self._sampling()
+            self._sampler = self._sampler or Sampler(self.problem, self._start, self.directions.dtheta)
             for number in range(first, self.step + steps + 1):
                 self._sampler.go(number * self.problem.options.step)
                 iterations += self._sampler.path.iterations
@@ -262,10 +262,6 @@ class Following(Simulation):
         observe(self.model, self.theta, self.control.at_center, self.directions, work.kin, twists, rows, d_rows)
         status = Status.NO_CONVERGENCE if self._reason else Status.OK
         return Progress(int(status), max(0, row - filled), 0.0, 0, iterations)
-
-    def _sampling(self) -> Sampler:
-        """The sampler, at the first sample."""
-        return Sampler(self.problem, self._start, self.directions.dtheta)
 
     def _write(self, number: int, record: Record, d_record: SensitivityRecord, row: int) -> None:
         """Store a sample."""
