@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.spec.base import ByKind, Spec, field, named, optional, require_one
-from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Some, formula
+from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Positive, Sign, Some, formula
 from mbsim_cli.spec.laws import LawOrName, TableFile
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
@@ -85,22 +85,22 @@ class Analysis(Spec):
         default="declared",
     )
     hold: Many[named.Coordinate] = hold()
-    step: AutoNumber = field(
+    step: Annotated[AutoNumber, Sign.POSITIVE] = field(
         "Time step [s]; of an adaptive integrator the time between output times. "
         "Or auto: halved until objectives and gradients are as accurate as asked.",
         1e-3,
         "auto",
         default=Number(1e-3),
     )
-    accuracy: Number | None = optional(
+    accuracy: Positive | None = optional(
         "Relative discretisation error of objectives and gradients that step: auto allows; default 1e-4.", 1e-4
     )
-    duration: Number = field("Duration [s].", 5.0, default=Number(1.0))
-    output_interval: Number | None = optional("Time between output times [s]; default the step.", 0.01)
-    tolerance: Number = field(
+    duration: Positive = field("Duration [s].", 5.0, default=Number(1.0))
+    output_interval: Positive | None = optional("Time between output times [s]; default the step.", 0.01)
+    tolerance: Positive = field(
         "Relative tolerance of the motion, whether gradients are wanted or not.", 1e-10, default=Number(1e-10)
     )
-    absolute_tolerance: Number | None = optional(
+    absolute_tolerance: Positive | None = optional(
         "Absolute tolerance of an adaptive integrator; default the value of tolerance.", 1e-10
     )
     error_control: Literal["motion", "sensitivities"] | None = optional(
@@ -111,14 +111,14 @@ class Analysis(Spec):
     max_steps: int | None = optional(
         "Steps that an adaptive integrator may try in a run; default 10 000 000.", 100_000, ge=1, le=1_000_000_000
     )
-    gradient_tolerance: Number = field("Relative tolerance of the gradients.", 1e-10, default=Number(1e-10))
+    gradient_tolerance: Positive = field("Relative tolerance of the gradients.", 1e-10, default=Number(1e-10))
     max_iterations: int = field("Newton iterations of an implicit step at most.", 20, default=20, ge=1, le=1000)
-    penalty: Number = field(
+    penalty: Positive = field(
         "Penalty factor at 1 kg and 1 ms; default 1e11, more where light bodies move heavy ones.",
         1e11,
         default=Number(1e11),
     )
-    weighting: Number = field("Factor on the penalty of the projections.", 1.0, default=Number(1.0))
+    weighting: Positive = field("Factor on the penalty of the projections.", 1.0, default=Number(1.0))
     projection: Literal["mass", "identity"] = field("Metric of the projections.", "mass", default="mass")
     sensitivity: Sensitivity = gradients()
 
@@ -182,8 +182,8 @@ class Modes(SmallMotions):
 class Frequencies(Spec):
     """So many frequencies from one to another, both included."""
 
-    from_: Number = field("First frequency [Hz].", 0.1, alias="from")
-    to: Number = field("Last frequency [Hz].", 100)
+    from_: Positive = field("First frequency [Hz].", 0.1, alias="from")
+    to: Positive = field("Last frequency [Hz].", 100)
     count: int = field("How many, both ends included.", 201, default=201, ge=2, le=1_000_000)
     scale: Literal["linear", "log"] = field(
         "Equal distances (linear) or equal ratios (log) between frequencies.", "linear", default="log"
@@ -198,7 +198,7 @@ class FrequencyResponse(SmallMotions):
     type: Literal["frequency_response"] = field("Kind of analysis.", "frequency_response")
     inputs: Some[named.Input] = field("Forces, and laws of forces, that the inputs are added to.", ["suspension"])
     outputs: Many[named.Output] = field("SENSOR or SENSOR.component; default all sensors.", ["comfort.z"], default=())
-    frequencies: Annotated[Many[Number] | Frequencies, ByKind()] = field(
+    frequencies: Annotated[Many[Positive] | Frequencies, ByKind()] = field(
         "Frequencies [Hz]: a list, or a range.", {"from": 0.1, "to": 100, "count": 201}, [0.5, 1, 2]
     )
 
@@ -244,8 +244,8 @@ class InverseDynamics(Spec):
     """Torques that a given motion takes, and their derivatives."""
 
     type: Literal["inverse_dynamics"] = field("Kind of analysis.", "inverse_dynamics")
-    sampling: Number = field("Time between two samples [s].", 0.01)
-    duration: Number = field("Duration [s].", 3.0)
+    sampling: Positive = field("Time between two samples [s].", 0.01)
+    duration: Positive = field("Duration [s].", 3.0)
     motion: Motion = field("The motion.", {"all": "wave"})
     drives: Many[named.Drive] = field(
         "With loops: driven coordinates, JOINT.coordinate; default: those whose motion is prescribed.",
@@ -255,7 +255,7 @@ class InverseDynamics(Spec):
     redundancy: Literal["least_norm"] | None = optional(
         "With more drives than freedoms: least_norm minimises the sum of squared drives.", "least_norm"
     )
-    weights: dict[named.Drive, Number] = field(
+    weights: dict[named.Drive, Positive] = field(
         "Weights of squared drives; default 1.", {"left.angle": 2, "right.angle": "1/4"}, default={}
     )
     sensitivity: Sensitivity = gradients()
@@ -281,8 +281,8 @@ class Kinematics(Spec):
     in_example = ("sweep",)
 
     type: Literal["kinematics"] = field("Kind of analysis.", "kinematics")
-    sampling: Number | None = optional("Time between two samples [s]; a sweep states a count instead.", 0.01)
-    duration: Number | None = optional("Duration [s]; default 1 with a sweep.", 3.0)
+    sampling: Positive | None = optional("Time between two samples [s]; a sweep states a count instead.", 0.01)
+    duration: Positive | None = optional("Duration [s]; default 1 with a sweep.", 3.0)
     sweep: dict[named.SweptCoordinate, Range] = field(
         "Ranges of coordinates, JOINT.coordinate, that drive the mechanism beside its laws, all together.",
         {"crank.angle": {"from": 0, "to": "360 deg", "count": 361}},

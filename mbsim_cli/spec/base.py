@@ -17,8 +17,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
-from mbsim_cli.spec.expressions.number import Number, Pair
-from mbsim_cli.spec.reading.messages import Path
+from mbsim_cli.spec.expressions.number import Number, Pair, Sign
+from mbsim_cli.spec.reading.messages import Path, marks_of
 
 # What all sections share: the strict base class, common field types, unions told apart by kind or ``type``.
 
@@ -246,6 +246,24 @@ def parts(value: Any) -> Iterable[tuple[str | int, Any]]:
     if type(value) in (dict, MappingProxyType):
         return value.items()
     return enumerate(value) if type(value) is tuple else ()
+
+
+def signed(part: Any, path: Path, sign: Sign | None = None) -> Iterator[tuple[Path, Number, Sign]]:
+    """Yield the numbers of a part of the file whose fields, or the ``sign`` of its own one, ask for a sign."""
+    if isinstance(part, Number):
+        if sign is not None:
+            yield path, part, sign
+        return
+    own = _signs(type(part)) if isinstance(part, Spec) else None
+    for key, entry in parts(part):
+        yield from signed(entry, (*path, key), sign if own is None else own.get(key))
+
+
+@cache
+def _signs(kind: type[Spec]) -> dict[str | int, Sign]:
+    """Signs that fields of a class ask for, by their keys."""
+    marks = ((entry.alias or name, marks_of(entry)) for name, entry in kind.model_fields.items())
+    return {key: sign for key, found in marks for sign in found if isinstance(sign, Sign)}
 
 
 def with_entries(part: Any, path: Path, entries: Mapping[Path, Any]) -> Any:

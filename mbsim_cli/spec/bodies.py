@@ -5,7 +5,18 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named, optional, require_one
-from mbsim_cli.spec.expressions.number import Many, Matrix, Number, Pair, Some, Vector, length
+from mbsim_cli.spec.expressions.number import (
+    Many,
+    Matrix,
+    NotNegative,
+    Number,
+    Pair,
+    Positive,
+    Sign,
+    Some,
+    Vector,
+    length,
+)
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.flexible import Flexible
 
@@ -94,9 +105,9 @@ ParameterOrValue = Annotated[Parameter, _SPELLED_OUT]
 class Material(Spec):
     """A linear elastic material, the same in all directions."""
 
-    youngs_modulus: Number = field("Young's modulus [Pa].", 2.1e11)
+    youngs_modulus: Positive = field("Young's modulus [Pa].", 2.1e11)
     poisson_ratio: Number = field("Poisson's ratio.", 0.3)
-    density: Number = field("Density [kg/m^3].", 7850)
+    density: Positive = field("Density [kg/m^3].", 7850)
     description: named.Text | None = description()
 
 
@@ -104,12 +115,12 @@ class Material(Spec):
 
 
 class _Shape(Spec):
-    mass: Number | None = optional("Mass [kg]; may stand in the body instead.", 1.5)
+    mass: NotNegative | None = optional("Mass [kg]; may stand in the body instead.", 1.5)
     center: Vector | None = optional("Centre of the shape in the body's axes [m].", [0.5, 0, 0])
 
 
 class _Long(_Shape):
-    length: Number = field("Length along the axis [m]; the centre lies half way by default.", "L_12")
+    length: Positive = field("Length along the axis [m]; the centre lies half way by default.", "L_12")
     axis: Literal["x", "y", "z"] = field("Axis of the body that the shape lies along.", "x", default="x")
 
 
@@ -127,7 +138,7 @@ class Cylinder(_Long):
     in_example = ("mass",)
 
     type: Literal["cylinder"] = field("A solid cylinder.", "cylinder")
-    radius: Number = field("Radius [m].", 0.1)
+    radius: Positive = field("Radius [m].", 0.1)
 
 
 class Box(_Shape):
@@ -136,7 +147,7 @@ class Box(_Shape):
     in_example = ("mass",)
 
     type: Literal["box"] = field("A solid cuboid.", "box")
-    size: Vector = field("Edge lengths along x, y and z [m].", [1.0, 0.2, 0.1])
+    size: Annotated[Vector, Sign.POSITIVE] = field("Edge lengths along x, y and z [m].", [1.0, 0.2, 0.1])
 
 
 class Sphere(_Shape):
@@ -145,7 +156,7 @@ class Sphere(_Shape):
     in_example = ("mass",)
 
     type: Literal["sphere"] = field("A solid sphere.", "sphere")
-    radius: Number = field("Radius [m].", 0.1)
+    radius: Positive = field("Radius [m].", 0.1)
 
 
 class PointMass(_Shape):
@@ -187,7 +198,7 @@ class Visual(Spec):
 class Body(Spec):
     """A body, rigid unless it says how it deforms; a rigid one without a mass is a massless link."""
 
-    mass: Number | None = optional("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1")
+    mass: NotNegative | None = optional("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1")
     center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = optional(
         "Centre of mass in the body's axes [m], or a point of the body; default the shape's, or the origin.",
         [0.5, 0, 0],

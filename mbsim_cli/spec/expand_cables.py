@@ -19,7 +19,7 @@ from typing import Any
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.constraints import CableLength, CablePart, CableTouch
 from mbsim_cli.spec.expand_states import Maker, text_of
-from mbsim_cli.spec.expressions.number import TIME, Expression, Number, is_moving, read_by
+from mbsim_cli.spec.expressions.number import TIME, Expression, Number, Sign, is_moving, read_by
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque, Cable, Pulley
 from mbsim_cli.spec.joints import DisplacementInitial, PartJoint, TouchJoint
 from mbsim_cli.spec.review import GROUND, Review
@@ -45,7 +45,7 @@ def _hold_length(maker: Maker, name: str, spec: Cable) -> None:
         maker.report("length", "without a stiffness the length is a number or auto", "give law, winds, or a stiffness")
         good = False
     elif spec.length != "auto" and spec.law is None:  # a law is added to it
-        good &= review.not_negative((*where, "length"), spec.length)
+        good &= review.has_sign((*where, "length"), spec.length, Sign.NOT_NEGATIVE)
     if isinstance(spec.law, str):
         good &= review.known((*where, "law"), spec.law, "laws", "law")
     if not good or not maker.takes(name, ("constraints",)):
@@ -119,7 +119,7 @@ def _arm(maker: Maker, name: str, pulley: Pulley) -> str:
 
 def _is_path(maker: Maker, spec: Cable) -> bool:
     """Whether a path leads on and moves, of pulleys with a radius, centre and axis on one body; else it is reported."""
-    good, review, where = True, maker.review, ("cables", maker.name, "path")
+    good, review, where = maker.fits(spec), maker.review, ("cables", maker.name, "path")
     for place, other in pairwise(spec.path):
         if place == other:
             both = f"points are {place!r}" if isinstance(place, str) else f"pulleys are that about {place.center!r}"
@@ -132,20 +132,16 @@ def _is_path(maker: Maker, spec: Cable) -> bool:
         review.report(where, f"all of it is on {body!r}, and no motion changes its length")
         good = False
     for k, place in enumerate(spec.path):
-        if isinstance(place, Pulley):
-            good &= review.positive((*where, k, "radius"), place.radius)
-            if place.center.partition(".")[0] != place.axis.partition(".")[0]:
-                review.report((*where, k, "axis"), f"{place.center!r} and {place.axis!r} must be of one body")
-                good = False
+        if isinstance(place, Pulley) and place.center.partition(".")[0] != place.axis.partition(".")[0]:
+            review.report((*where, k, "axis"), f"{place.center!r} and {place.axis!r} must be of one body")
+            good = False
     return good
 
 
 def _fits(maker: Maker, spec: Cable) -> bool:
     """Whether numbers and places can be taken further; reports those that cannot."""
     review, good = maker.review, _is_path(maker, spec)
-    good &= maker.positive(stiffness=spec.stiffness, velocity=spec.velocity, onset=spec.onset)
-    for key in ("damping", "friction", "length"):
-        good &= review.not_negative(("cables", maker.name, key), getattr(spec, key))
+    good &= review.has_sign(("cables", maker.name, "length"), spec.length, Sign.NOT_NEGATIVE)
     if spec.length == "auto":
         maker.report("length", "auto is for cables of constant length, without a stiffness", "give the length")
         return False

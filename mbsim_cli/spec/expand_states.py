@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from math import factorial
 from typing import Any
 
+from mbsim_cli.spec.base import Spec, signed
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.expressions.number import Expression, Number, read_by
 from mbsim_cli.spec.expressions.syntax import ExpressionError
@@ -41,13 +42,9 @@ class Maker:
         """Add an issue at a key of what stands in the file."""
         self.review.report((*self._path, key), message, hint)
 
-    def positive(self, **numbers: Number | None) -> bool:
-        """Whether the numbers of some keys, where they are known, are greater than zero; reports those that are not."""
-        return all([self.review.positive((*self._path, key), number) for key, number in numbers.items()])
-
-    def not_negative(self, key: str, number: Number | None) -> bool:
-        """Whether the number of a key, where it is known, is not less than zero; reports it where it is."""
-        return self.review.not_negative((*self._path, key), number)
+    def fits(self, spec: Spec) -> bool:
+        """Whether the numbers of what stands in the file have the signs that they must have; reports those without."""
+        return all([self.review.has_sign(*each) for each in signed(spec, self._path)])
 
     def state(self, name: str, state: State) -> None:
         """Add a state."""
@@ -161,9 +158,7 @@ def _pid(maker: Maker, name: str, spec: Pid) -> None:
     if all(maker.review.value(gain) == 0.0 and not by_parameters(gain) for gain in gains):
         maker.review.report(("controllers", name), "kp, ki and kd are zero, and so is the force", key=True)
         return
-    if not maker.positive(filter=spec.filter, limit=spec.limit):
-        return
-    if not maker.not_negative("anti_windup", spec.anti_windup):
+    if not maker.fits(spec):
         return
     review, rate = maker.review, f"{spec.coordinate}.velocity"
     error = f"({signal_of(review, spec.target)} - {spec.coordinate})"
@@ -192,7 +187,7 @@ def _pid(maker: Maker, name: str, spec: Pid) -> None:
 
 
 def _dc_motor(maker: Maker, name: str, spec: DcMotor) -> None:
-    if not maker.positive(resistance=spec.resistance, inductance=spec.inductance):
+    if not maker.fits(spec):
         return
     zeros = [key for key in ("torque_constant", "gear") if getattr(spec, key).literal == 0.0]
     for key in zeros:
@@ -208,7 +203,7 @@ def _dc_motor(maker: Maker, name: str, spec: DcMotor) -> None:
         rate = f"{left} - {text_of(spec.resistance)}*{current})/{text_of(spec.inductance)}"
         maker.state(current, State(initial=spec.initial, rate=Expression(rate), unit="A"))
     maker.drive(name, spec.coordinate, f"{n}*{k}*{current}")
-    if spec.rotor_inertia is not None and maker.not_negative("rotor_inertia", spec.rotor_inertia):
+    if spec.rotor_inertia is not None:
         _add_armature(maker, spec.coordinate, f"{text_of(spec.rotor_inertia)}*{n}**2")
 
 
@@ -228,7 +223,7 @@ def _add_armature(maker: Maker, coordinate: str, inertia: str) -> None:
 
 def _delay(maker: Maker, name: str, spec: Delay) -> None:
     """exp(-s T) by numerator and denominator of degrees n - 1 and n: the result does not jump with the signal."""
-    if not maker.positive(time=spec.time):
+    if not maker.fits(spec):
         return
     n, time = spec.order, text_of(spec.time)
     below, above = _pade(n - 1, n)
@@ -345,10 +340,7 @@ def _brown_mcphee(loss: str, most: str, v: str, turn: str) -> str:
 
 def _sizes(maker: Maker, spec: Friction, coordinate: str) -> tuple[str, str] | None:
     """Friction while it slides and the most that holds, as texts; None where what is wrong is reported."""
-    given = {"loss": spec.loss, "dynamic": spec.dynamic, "radius": spec.radius}
-    if not maker.positive(**given, velocity=spec.velocity, stiffness=spec.stiffness):
-        return None
-    if not all([maker.not_negative("viscous", spec.viscous), maker.not_negative("damping", spec.damping)]):
+    if not maker.fits(spec):
         return None
     key, smallest = ("breakaway", "loss") if spec.dynamic is None else ("static", "dynamic")
     sliding, holding = getattr(spec, smallest), getattr(spec, key)

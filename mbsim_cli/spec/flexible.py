@@ -6,13 +6,25 @@ from pydantic import Discriminator, Tag
 from pydantic import Field as Limits
 
 from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named, optional
-from mbsim_cli.spec.expressions.number import Many, Matrix, Number, Pair, PlainFormula, Some, Vector, length
+from mbsim_cli.spec.expressions.number import (
+    Many,
+    Matrix,
+    NotNegative,
+    Number,
+    Pair,
+    PlainFormula,
+    Positive,
+    Sign,
+    Some,
+    Vector,
+    length,
+)
 
 
 class Filter(Spec):
     """Averages over neighbours, with weights that fall linearly to zero."""
 
-    radius: Number = field("Distance of centres beyond which an element counts no more [m].", 0.0075)
+    radius: Positive = field("Distance of centres beyond which an element counts no more [m].", 0.0075)
 
 
 class Field(Spec):
@@ -29,10 +41,10 @@ class Field(Spec):
 class SimpLaw(Spec):
     """Stiffness and mass by powers of a density p: E p^s; rho p, below a threshold rho c p^q."""
 
-    penalty: Number = field("Exponent s of the stiffness.", 3, default=Number(3.0))
-    threshold: Number = field("Density below which mass falls faster.", 0.1, default=Number(0.1))
-    factor: Number = field("Factor c below the threshold.", 1e5, default=Number(1e5))
-    exponent: Number = field("Exponent q below the threshold.", 6, default=Number(6.0))
+    penalty: Positive = field("Exponent s of the stiffness.", 3, default=Number(3.0))
+    threshold: Positive = field("Density below which mass falls faster.", 0.1, default=Number(0.1))
+    factor: Positive = field("Factor c below the threshold.", 1e5, default=Number(1e5))
+    exponent: Positive = field("Exponent q below the threshold.", 6, default=Number(6.0))
 
 
 class Density(Spec):
@@ -52,9 +64,9 @@ class RectangleMesh(Spec):
     """A rectangular plate in the plane z = 0, in plane stress."""
 
     type: Literal["rectangle"] = field("A plate of bilinear quadrilaterals.", "rectangle")
-    size: Pair[Number] = field("Lengths along x and y [m].", [0.4, 0.08])
+    size: Pair[Positive] = field("Lengths along x and y [m].", [0.4, 0.08])
     origin: Pair[Number] = field("Corner of least x and y [m].", [0, -0.04], default=[0.0, 0.0], validate_default=True)
-    thickness: Number = field("Thickness along z [m].", 0.01)
+    thickness: Positive = field("Thickness along z [m].", 0.01)
     elements: Pair[Count] = field("Numbers of elements along x and y.", [20, 4])
 
 
@@ -62,7 +74,7 @@ class BrickMesh(Spec):
     """A cuboid."""
 
     type: Literal["brick"] = field("A solid of trilinear hexahedra.", "brick")
-    size: Vector = field("Lengths along x, y and z [m].", [1, 0.1, 0.1])
+    size: Annotated[Vector, Sign.POSITIVE] = field("Lengths along x, y and z [m].", [1, 0.1, 0.1])
     origin: Vector = field(
         "Corner of least x, y and z [m].", [0, -0.05, -0.05], default=[0.0, 0.0, 0.0], validate_default=True
     )
@@ -73,32 +85,32 @@ class RectangularSection(Spec):
     """A rectangle."""
 
     type: Literal["rectangle"] = field("A full rectangle.", "rectangle")
-    size: Pair[Number] = field("Sizes along y and z [m].", [0.02, 0.01])
+    size: Pair[Positive] = field("Sizes along y and z [m].", [0.02, 0.01])
 
 
 class CircularSection(Spec):
     """A circle or a ring."""
 
     type: Literal["circle"] = field("A circle, or a ring.", "circle")
-    radius: Number = field("Outer radius [m].", 0.01)
-    inner_radius: Number = field("Inner radius [m].", 0.008, default=Number(0.0))
+    radius: Positive = field("Outer radius [m].", 0.01)
+    inner_radius: NotNegative = field("Inner radius [m].", 0.008, default=Number(0.0))
 
 
 class SectionProperties(Spec):
     """A section by its properties."""
 
     type: Literal["properties"] = field("A section by its properties.", "properties")
-    area: Number = field("Area [m^2].", 1e-4)
-    second_moment_y: Number = field("Second moment of area about y, for bending along z [m^4].", 8e-10)
-    second_moment_z: Number = field("Second moment of area about z, for bending along y [m^4].", 8e-10)
-    torsion: Number = field("Torsion constant [m^4].", 1.4e-9)
+    area: Positive = field("Area [m^2].", 1e-4)
+    second_moment_y: Positive = field("Second moment of area about y, for bending along z [m^4].", 8e-10)
+    second_moment_z: Positive = field("Second moment of area about z, for bending along y [m^4].", 8e-10)
+    torsion: Positive = field("Torsion constant [m^4].", 1.4e-9)
 
 
 class BeamMesh(Spec):
     """A straight beam along x, slender: no shear deformation."""
 
     type: Literal["beam"] = field("A beam of Euler-Bernoulli elements along x.", "beam")
-    length: Number = field("Length [m].", "L")
+    length: Positive = field("Length [m].", "L")
     origin: Vector = field("The end of least x [m].", [0, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True)
     section: Annotated[RectangularSection | CircularSection | SectionProperties, ByType()] = field(
         "Cross-section.", {"type": "rectangle", "size": [0.02, 0.01]}
@@ -112,8 +124,8 @@ class MeshFile(Spec):
 
     type: Literal["file"] = field("A mesh from a file.", "file")
     file: named.File = field("Mesh file, relative to the model file.", "crank.msh")
-    scale: Number = field("Length of the file's unit [m].", 0.001, default=Number(1.0))
-    thickness: Number | None = optional("Thickness along z of a plane mesh [m].", 0.01)
+    scale: Positive = field("Length of the file's unit [m].", 0.001, default=Number(1.0))
+    thickness: Positive | None = optional("Thickness along z of a plane mesh [m].", 0.01)
 
 
 class Matrices(Spec):
@@ -171,9 +183,9 @@ class FlexibleNode(Spec):
 class BodyDamping(Spec):
     """Damping of the elastic coordinates."""
 
-    alpha: Number = field("Factor on the mass matrix [1/s].", 0.1, default=Number(0.0))
-    beta: Number = field("Factor on the stiffness matrix [s].", 1e-6, default=Number(0.0))
-    ratio: Number = field("Ratio of the critical damping, of every mode.", 0.005, default=Number(0.0))
+    alpha: NotNegative = field("Factor on the mass matrix [1/s].", 0.1, default=Number(0.0))
+    beta: NotNegative = field("Factor on the stiffness matrix [s].", 1e-6, default=Number(0.0))
+    ratio: NotNegative = field("Ratio of the critical damping, of every mode.", 0.005, default=Number(0.0))
 
 
 class ElasticStart(Spec):
@@ -256,7 +268,7 @@ class Coupling(Spec):
 class Terms(Spec):
     """Integrals over the body; all else follows from them."""
 
-    mass: Number = field("Mass [kg].", 0.15)
+    mass: Positive = field("Mass [kg].", 0.15)
     mdCM: Vector = field("Integral of rho R: mass times centre of mass.", [0.02, 0, 0])
     J: Annotated[Matrix | Inertia, ByKind()] = field(
         "Inertia about the frame's origin.", [[0, 0, 0], [0, 0.1, 0], [0, 0, 0.1]]

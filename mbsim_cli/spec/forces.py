@@ -10,9 +10,12 @@ from mbsim_cli.spec.expressions.number import (
     AutoExpression,
     AutoNumber,
     Expression,
+    NotNegative,
     Number,
     Pair,
+    Positive,
     Several,
+    Sign,
     Some,
     Vector,
     length,
@@ -30,8 +33,6 @@ class _Force(Spec):
     is_vector: ClassVar[bool] = False  # a force or torque on a body, else one value
     place: ClassVar[str | None] = None  # field that names the body, which must not be the ground
     of_one_body: ClassVar[tuple[tuple[str, str], ...]] = ()  # fields that name a point and a vector of the same body
-    positive: ClassVar[tuple[str, ...]] = ()  # numbers that must be
-    not_negative: ClassVar[tuple[str, ...]] = ()  # numbers that may be zero, too
     factors: ClassVar[tuple[str, ...]] = ()  # numbers that all it exerts is multiplied by
     sources: ClassVar[tuple[str, ...]] = ()  # numbers that make up what it exerts: any will do
     added_laws: ClassVar[tuple[str, ...]] = ()  # laws that are added to these; that of a force or torque multiplies it
@@ -149,7 +150,6 @@ class Drive(_Force):
 class BumpStop(_Force):
     """A smooth one-sided spring: pushes back where a length or coordinate leaves its range."""
 
-    positive = ("stiffness", "onset")
     in_example = ("coordinate", "minimum")
 
     type: Literal["bump_stop"] = field("A stop at the end of a range.", "bump_stop")
@@ -157,8 +157,8 @@ class BumpStop(_Force):
     coordinate: named.Coordinate | None = optional("The coordinate that is limited, JOINT.coordinate.", "A.angle")
     minimum: Number | None = optional("Below this it pushes up [m or rad].", 0.4)
     maximum: Number | None = optional("Above this it pushes down [m or rad].", 0.6)
-    stiffness: Number = field("Stiffness beyond the onset [N/m or N m/rad].", 2e5)
-    onset: Number = field("Way over which the stiffness grows [m or rad].", 0.002, default=Number(0.005))
+    stiffness: Positive = field("Stiffness beyond the onset [N/m or N m/rad].", 2e5)
+    onset: Positive = field("Way over which the stiffness grows [m or rad].", 0.002, default=Number(0.005))
 
     @model_validator(mode="after")
     def _complete(self) -> "BumpStop":
@@ -184,14 +184,13 @@ class Drag(_Force):
     """Aerodynamic drag, F = -1/2 density area c |v| v, v the velocity through the air."""
 
     is_vector, place = True, "point"
-    not_negative = ("area", "coefficient", "density")
     factors = ("density", "area", "coefficient")
 
     type: Literal["drag"] = field("Aerodynamic drag.", "drag")
     point: named.Point = field("Where it acts.", "chassis.center_of_mass")
-    area: Number = field("Reference area [m^2].", 1.8)
-    coefficient: Number = field("Drag coefficient.", 0.35)
-    density: Number = field("Density of the air [kg/m^3].", 1.2, default=Number(1.225))
+    area: NotNegative = field("Reference area [m^2].", 1.8)
+    coefficient: NotNegative = field("Drag coefficient.", 0.35)
+    density: NotNegative = field("Density of the air [kg/m^3].", 1.2, default=Number(1.225))
     wind: Vector = field(
         "Velocity of the air, global [m/s].", [-5, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True
     )
@@ -201,16 +200,15 @@ class Wing(_Force):
     """Lift and drag of a plate, F = -1/2 density area |v| (drag v + lift_slope (v . n) n), v through the air."""
 
     is_vector, place, of_one_body = True, "point", (("point", "normal"),)
-    not_negative = ("area", "lift_slope", "drag_coefficient", "density")
     factors, sources = ("density", "area"), ("lift_slope", "drag_coefficient")
 
     type: Literal["wing"] = field("Lift and drag of a wing, a fin or a sail.", "wing")
     point: named.Point = field("Centre of pressure.", "rocket.fins")
     normal: named.Vector = field("Vector across the plate, body.vector.", "rocket.y")
-    area: Number = field("Reference area [m^2].", 0.02)
-    lift_slope: Number = field("Growth of the lift coefficient with the angle of attack [1/rad].", 5.7)
-    drag_coefficient: Number = field("Drag coefficient without angle of attack.", 0.02, default=ZERO)
-    density: Number = field("Density of the air, or of water [kg/m^3].", 1.2, default=Number(1.225))
+    area: NotNegative = field("Reference area [m^2].", 0.02)
+    lift_slope: NotNegative = field("Growth of the lift coefficient with the angle of attack [1/rad].", 5.7)
+    drag_coefficient: NotNegative = field("Drag coefficient without angle of attack.", 0.02, default=ZERO)
+    density: NotNegative = field("Density of the air, or of water [kg/m^3].", 1.2, default=Number(1.225))
     wind: Vector = field(
         "Velocity of the air, global [m/s].", [-5, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True
     )
@@ -220,45 +218,44 @@ class MagicFormula(Spec):
     """|F| = friction N sin(C atan(B |slip|)), along the slip."""
 
     type: Literal["magic_formula"] = field("Similarity Magic Formula.", "magic_formula")
-    B: Number = field("Stiffness factor.", 8)
-    C: Number = field("Shape factor.", 1.4)
+    B: Positive = field("Stiffness factor.", 8)
+    C: Positive = field("Shape factor.", 1.4)
 
 
 class LinearSlip(Spec):
     """Forces proportional to the slip, that saturate smoothly at friction N."""
 
     type: Literal["linear"] = field("Linear up to friction.", "linear")
-    longitudinal_stiffness: Number = field("Force a unit of longitudinal slip [N].", 40000)
-    lateral_stiffness: Number = field("Force a unit of lateral slip [N].", 30000)
+    longitudinal_stiffness: Positive = field("Force a unit of longitudinal slip [N].", 40000)
+    lateral_stiffness: Positive = field("Force a unit of lateral slip [N].", 30000)
 
 
 class Tyre(_Force):
     """A tyre between a wheel and the road."""
 
     is_vector, place, of_one_body = True, "center", (("center", "axis"),)
-    positive, not_negative = ("radius", "stiffness", "onset", "friction", "slow_speed"), ("damping",)
     in_example = ("road",)
 
     type: Literal["tyre"] = field("A tyre.", "tyre")
     center: named.Point = field("Centre of the wheel, body.point.", "wheel.origin")
     axis: named.Vector = field("Spin axis, to the left of a wheel that looks forward, body.vector.", "wheel.y")
     road: RoadOrName | None = optional("The road; left out: a plane at height 0.", "track")
-    radius: Number = field("Unloaded radius [m].", 0.2825)
-    stiffness: Number = field("Vertical stiffness [N/m].", 120000)
-    damping: Number = field("Vertical damping [N s/m].", 300, default=ZERO)
-    onset: Number = field("Deflection over which contact sets in [m].", 1e-4, default=Number(1e-4))
-    friction: Number = field("Coefficient of friction.", 0.9)
+    radius: Positive = field("Unloaded radius [m].", 0.2825)
+    stiffness: Positive = field("Vertical stiffness [N/m].", 120000)
+    damping: NotNegative = field("Vertical damping [N s/m].", 300, default=ZERO)
+    onset: Positive = field("Deflection over which contact sets in [m].", 1e-4, default=Number(1e-4))
+    friction: Positive = field("Coefficient of friction.", 0.9)
     slip: Annotated[MagicFormula | LinearSlip, ByType()] = field(
         "Slip forces as functions of the slip.", {"type": "magic_formula", "B": 8, "C": 1.4}
     )
-    slow_speed: Number = field("Rolling speed below which slips are damped [m/s].", 0.1, default=Number(0.1))
+    slow_speed: Positive = field("Rolling speed below which slips are damped [m/s].", 0.1, default=Number(0.1))
 
 
 class Restitution(Spec):
     """Dissipation that gives a coefficient of restitution at a speed of impact."""
 
     value: Number = field("Coefficient of restitution, between 0 and 1.", 0.7)
-    speed: Number = field("Speed of impact that it holds for [m/s].", 2.0)
+    speed: Positive = field("Speed of impact that it holds for [m/s].", 2.0)
     law: Literal["exact", "flores", "lankarani_nikravesh", "hunt_crossley"] = field(
         "The relation between them: exact for an impact of two free bodies, or a published approximation.",
         "flores",
@@ -273,7 +270,7 @@ class SphereShape(Spec):
 
     type: Literal["sphere"] = field("A sphere, or a point.", "sphere")
     center: named.Point = field("Centre, body.point.", "ball.origin")
-    radius: Number = field("Radius [m].", 0.1, default=ZERO)
+    radius: NotNegative = field("Radius [m].", 0.1, default=ZERO)
 
 
 class PointsShape(Spec):
@@ -288,7 +285,7 @@ class BoxShape(Spec):
 
     type: Literal["box"] = field("Eight corners.", "box")
     center: named.Point = field("Centre, body.point.", "block.origin")
-    size: Vector = field("Edges along the axes of the body [m].", [0.2, 0.1, 0.1])
+    size: Annotated[Vector, Sign.NOT_NEGATIVE] = field("Edges along the axes of the body [m].", [0.2, 0.1, 0.1])
 
 
 class RimShape(Spec):
@@ -297,8 +294,8 @@ class RimShape(Spec):
     type: Literal["rim"] = field("A circle: the edge of a disc, or a wheel.", "rim")
     center: named.Point = field("Centre, body.point.", "disc.origin")
     axis: named.Vector = field("Vector across the circle, body.vector.", "disc.y")
-    radius: Number = field("Radius [m].", 0.3)
-    tube: Number = field("Radius of the rounded edge, about the circle [m].", 0.01, default=ZERO)
+    radius: Positive = field("Radius [m].", 0.3)
+    tube: NotNegative = field("Radius of the rounded edge, about the circle [m].", 0.01, default=ZERO)
 
 
 class CylinderShape(Spec):
@@ -307,8 +304,8 @@ class CylinderShape(Spec):
     type: Literal["cylinder"] = field("Both edges of a cylinder.", "cylinder")
     center: named.Point = field("Centre, body.point.", "roller.origin")
     axis: named.Vector = field("Vector along the axis, body.vector.", "roller.y")
-    radius: Number = field("Radius [m].", 0.1)
-    length: Number = field("Length [m].", 0.5)
+    radius: Positive = field("Radius [m].", 0.1)
+    length: Positive = field("Length [m].", 0.5)
 
 
 class CapsuleShape(Spec):
@@ -317,8 +314,8 @@ class CapsuleShape(Spec):
     type: Literal["capsule"] = field("A cylinder with round ends.", "capsule")
     center: named.Point = field("Centre, body.point.", "arm.middle")
     axis: named.Vector = field("Vector along the axis, body.vector.", "arm.x")
-    radius: Number = field("Radius [m].", 0.05)
-    length: Number = field("Distance of the centres of its ends [m].", 0.4)
+    radius: Positive = field("Radius [m].", 0.05)
+    length: Positive = field("Distance of the centres of its ends [m].", 0.4)
 
 
 class PlaneFace(Plane):
@@ -333,7 +330,7 @@ class CylinderFace(Spec):
     type: Literal["cylinder"] = field("A cylinder without ends.", "cylinder")
     center: named.Point = field("A point on the axis, body.point.", "drum.origin")
     axis: named.Vector = field("Vector along the axis, body.vector.", "drum.y")
-    radius: Number = field("Radius [m].", 0.1)
+    radius: Positive = field("Radius [m].", 0.1)
 
 
 class RoadFace(Spec):
@@ -348,8 +345,8 @@ class RoadFace(Spec):
 class Impact(Spec):
     """Damping of Adams' IMPACT: damping STEP(d, 0, 0, depth, 1) d' is added to the elastic force."""
 
-    damping: Number = field("Largest damping [N s/m].", 100)
-    depth: Number = field("Penetration from which on the damping is full [m].", 1e-4)
+    damping: NotNegative = field("Largest damping [N s/m].", 100)
+    depth: Positive = field("Penetration from which on the damping is full [m].", 1e-4)
 
 
 Touching = SphereShape | PointsShape | BoxShape | RimShape | CylinderShape | CapsuleShape
@@ -361,8 +358,6 @@ class Contact(_Force):
     """Contact of a shape on one body with a face of another, F = stiffness d^exponent (1 + dissipation d')."""
 
     is_vector = True
-    positive = ("stiffness", "friction_speed")
-    not_negative = ("radius", "dissipation", "friction", "static_friction")
     in_example = ("shape", "against", "stiffness", "friction")
 
     type: Literal["contact"] = field("Two bodies that touch.", "contact")
@@ -371,27 +366,27 @@ class Contact(_Force):
         "Touched face, of the first body, or a road; with shape.", {"type": "plane", **PLANE}
     )
     center: named.Point | None = optional("Centre of a sphere, body.point; with plane.", "ball.origin")
-    radius: Number | None = optional("Radius of the sphere [m]; 0 for a point.", 0.1)
+    radius: NotNegative | None = optional("Radius of the sphere [m]; 0 for a point.", 0.1)
     plane: Plane | None = optional("The plane; its normal points out of the material.", PLANE)
     points: named.Points | None = optional("Centres of two spheres, instead of a plane.", ["cup.C", "ball.origin"])
-    radii: Pair[Number] | None = optional("Their radii [m].", [0.2, 0.1])
+    radii: Pair[NotNegative] | None = optional("Their radii [m].", [0.2, 0.1])
     law: Literal["compliant", "rigid"] = field(
         "compliant; rigid is reserved, and refused today.", "compliant", default="compliant"
     )
-    stiffness: Number | None = optional("Stiffness [N/m^exponent]; or give youngs_modulus.", 1e6)
-    youngs_modulus: Pair[Number] | None = optional(
+    stiffness: Positive | None = optional("Stiffness [N/m^exponent]; or give youngs_modulus.", 1e6)
+    youngs_modulus: Pair[Positive] | None = optional(
         "Both Young's moduli, of the first and the second body [Pa]: stiffness by Hertz.", [210e9, 5e6]
     )
     poisson_ratio: Pair[Number] | None = optional("Their Poisson's ratios.", [0.3, 0.45])
     exponent: Number = field("Exponent of the penetration; 1.5 by Hertz.", 1.5, default=Number(1.5))
-    dissipation: Number = field("Dissipation [s/m].", 0.3, default=ZERO)
+    dissipation: NotNegative = field("Dissipation [s/m].", 0.3, default=ZERO)
     restitution: Restitution | None = optional(
         "Dissipation by a coefficient of restitution.", {"value": 0.7, "speed": 2}
     )
     impact: Impact | None = optional("Damping as of Adams' IMPACT.", {"damping": 100, "depth": 1e-4})
-    friction: Number = field("Coefficient of dynamic friction.", 0.3, default=ZERO)
-    static_friction: Number | None = optional("Of static friction; left out: the dynamic one.", 0.4)
-    friction_speed: Number = field("Sliding speed at which friction is largest [m/s].", 1e-3, default=Number(1e-3))
+    friction: NotNegative = field("Coefficient of dynamic friction.", 0.3, default=ZERO)
+    static_friction: NotNegative | None = optional("Of static friction; left out: the dynamic one.", 0.4)
+    friction_speed: Positive = field("Sliding speed at which friction is largest [m/s].", 1e-3, default=Number(1e-3))
 
     @model_validator(mode="after")
     def _complete(self) -> "Contact":
@@ -520,7 +515,7 @@ class Pulley(Spec):
 
     center: named.Point = field("Centre, body.point.", "block.origin")
     axis: named.Vector = field("Vector along its axis, of the same body.", "block.z")
-    radius: Number = field("Radius of the middle of the cable [m].", 0.1)
+    radius: Positive = field("Radius of the middle of the cable [m].", 0.1)
     turn: Literal["positive", "negative"] = field(
         "How the path goes round: positive by the right hand about the axis.", "negative", default="positive"
     )
@@ -536,11 +531,11 @@ class Cable(Spec):
     path: Several[Annotated[named.Point | Pulley, ByKind()]] = field(
         "Points (body.name) and pulleys, from end to end.", _PATH
     )
-    stiffness: Number | None = optional(
+    stiffness: Positive | None = optional(
         "Stiffness of the whole cable [N/m]; that of the material, E A, over its length. Left out: constant length.",
         1e5,
     )
-    damping: Number = field("Damping [N s/m].", 50, default=ZERO)
+    damping: NotNegative = field("Damping [N s/m].", 50, default=ZERO)
     length: AutoExpression = field(
         "Length without tension [m]; an expression of the motion: a winch. Of a constant length also auto: that of "
         "the start.",
@@ -556,9 +551,11 @@ class Cable(Spec):
     rate: Expression | None = optional(
         "Time derivative of the length [m/s], where that is an expression; the winch is at the first end.", "-0.2"
     )
-    friction: Number = field("Coefficient of friction on pulleys.", 0.1, default=ZERO)
-    velocity: Number = field("Speed of sliding over which friction changes its sign [m/s].", 0.01, default=Number(0.01))
-    onset: Number = field("Elongation over which tension sets in [m].", 1e-4, default=Number(1e-4))
+    friction: NotNegative = field("Coefficient of friction on pulleys.", 0.1, default=ZERO)
+    velocity: Positive = field(
+        "Speed of sliding over which friction changes its sign [m/s].", 0.01, default=Number(0.01)
+    )
+    onset: Positive = field("Elongation over which tension sets in [m].", 1e-4, default=Number(1e-4))
     description: named.Text | None = description()
 
     @model_validator(mode="after")

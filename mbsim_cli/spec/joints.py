@@ -7,7 +7,7 @@ from pydantic import PrivateAttr, model_validator
 
 from mbsim_cli.spec.base import WHOLE, ZERO, ByKind, ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.bodies import Inertia, Orientation, Shape
-from mbsim_cli.spec.expressions.number import Many, Matrix, Number, Pair, Vector
+from mbsim_cli.spec.expressions.number import Many, Matrix, NotNegative, Number, Pair, Positive, Vector
 
 # Friction in joints: by a given loss, or by what the joint carries.
 
@@ -15,29 +15,31 @@ from mbsim_cli.spec.expressions.number import Many, Matrix, Number, Pair, Vector
 class Friction(Spec):
     """Dry friction on a coordinate: of a given size, or in proportion to the force that the joint carries."""
 
-    loss: Number | None = optional("Friction while it slides [N m or N], whatever the joint carries.", 0.8)
-    dynamic: Number | None = optional(
+    loss: Positive | None = optional("Friction while it slides [N m or N], whatever the joint carries.", 0.8)
+    dynamic: Positive | None = optional(
         "Coefficient of friction while it slides: friction is this times the force that the joint carries, and radius.",
         0.15,
     )
     static: Number | None = optional("Coefficient of the friction that holds, at most; left out: dynamic.", 0.2)
-    radius: Number | None = optional("Radius that friction of an angle acts at [m]; beside dynamic.", 0.01)
+    radius: Positive | None = optional("Radius that friction of an angle acts at [m]; beside dynamic.", 0.01)
     breakaway: Number | None = optional("Friction that holds, at most [N m or N]; left out: loss.", 1.1)
-    velocity: Number = field(
+    velocity: Positive = field(
         "Rate over which friction changes its sign, and falls from breakaway to loss [rad/s or m/s].",
         0.01,
         default=Number(1e-3),
     )
-    viscous: Number = field("Further friction, in proportion to the rate [N m s/rad or N s/m].", 0.02, default=ZERO)
+    viscous: NotNegative = field(
+        "Further friction, in proportion to the rate [N m s/rad or N s/m].", 0.02, default=ZERO
+    )
     law: Literal["brown_mcphee", "bristle"] = field(
         "brown_mcphee is a smooth function of the rate and creeps under load; bristle has a state and holds.",
         "bristle",
         default="brown_mcphee",
     )
-    stiffness: Number | None = optional(
+    stiffness: Positive | None = optional(
         "Stiffness of the bristles, before they slide [N m/rad or N/m]; of law: bristle.", 1e5
     )
-    damping: Number | None = optional(
+    damping: NotNegative | None = optional(
         "Damping of the bristles, at rates below velocity [N m s/rad or N s/m]; of law: bristle, left out: zero.", 300
     )
 
@@ -168,7 +170,7 @@ class Fixed(_AtPoint):
 
 
 class _Armed(_AboutAxis):
-    armature: Number | None = optional(
+    armature: NotNegative | None = optional(
         "Inertia that is added to the coordinate [kg m^2 or kg]: of a rotor behind a gear, its own times the ratio "
         "squared.",
         "J_rotor*ratio^2",
@@ -288,7 +290,7 @@ class Link(Spec):
     """Body of a row; its coordinates are those of the row's frame. Without a mass the link is virtual."""
 
     name: named.Text | None = optional("Name of the body; default that of the row.", "thigh")
-    mass: Number | None = optional("Mass [kg]; default the shape's, or 0.", 9.5, "m_2")
+    mass: NotNegative | None = optional("Mass [kg]; default the shape's, or 0.", 9.5, "m_2")
     center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = optional(
         "Centre of mass in the row's frame [m], or a point of the body.", ["-L/2", 0, 0]
     )

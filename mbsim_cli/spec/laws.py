@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, optional, require_one
-from mbsim_cli.spec.expressions.number import Many, Number, Pair, Several, Some
+from mbsim_cli.spec.expressions.number import Many, Number, Pair, Positive, Several, Some
 from mbsim_cli.spec.expressions.units import Unit
 
 # What a table says beyond its ends.
@@ -150,7 +150,7 @@ class OneSided(AnyLaw):
     side: Literal["above", "below"] = field("Where it is not zero.", "below", default="above")
     start: Number = field("Where it begins; the line itself is zero half an onset farther.", 0.05)
     slope: Number = field("Slope of the line.", 2e5)
-    onset: Number = field("Length over which the slope grows.", 0.005)
+    onset: Positive = field("Length over which the slope grows.", 0.005)
 
 
 _Simple = Constant | Polynomial | Harmonic | SmoothStep | Spline | Table | OneSided
@@ -248,7 +248,7 @@ class Ramp(_Road):
     start: Number = field("x where it begins [m].", 10.0)
     end: Number | None = optional("x where it begins to level out [m]; left out: never.", 20.0)
     slope: Number = field("Rise over length.", 0.08)
-    onset: Number = field("Length over which the slope grows and vanishes [m].", 0.5, default=Number(0.2))
+    onset: Positive = field("Length over which the slope grows and vanishes [m].", 0.5, default=Number(0.2))
 
 
 class Step(_Road):
@@ -256,7 +256,7 @@ class Step(_Road):
 
     type: Literal["step"] = field("A step with a smooth edge.", "step")
     position: Number = field("x where it begins [m].", 5.5)
-    width: Number = field("Length over which the road rises or falls [m].", 0.02)
+    width: Positive = field("Length over which the road rises or falls [m].", 0.02)
     height: Number = field("Height behind it, negative for a step down [m].", -0.01)
 
 
@@ -265,7 +265,7 @@ class Sinusoidal(_Road):
 
     type: Literal["sinusoidal"] = field("Waves.", "sinusoidal")
     amplitude: Number = field("Amplitude [m].", 0.02)
-    wavelength: Number = field("Length of a wave [m].", 1.5)
+    wavelength: Positive = field("Length of a wave [m].", 1.5)
     phase: Number = field("Phase at x = 0 [rad].", "90 deg", default=ZERO)
     offset: Number = field("Mean height [m].", 0.0, default=ZERO)
 
@@ -275,7 +275,7 @@ class Bumps(_Road):
 
     type: Literal["bumps"] = field("Bumps on a plane.", "bumps")
     positions: Some[Number] = field("x where each begins [m].", [5, 15])
-    length: Number = field("Length of a bump [m].", 0.5)
+    length: Positive = field("Length of a bump [m].", 0.5)
     height: Number = field("Its height [m].", 0.05)
 
 

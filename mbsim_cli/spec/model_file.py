@@ -11,12 +11,12 @@ from pydantic import BeforeValidator, ConfigDict, PrivateAttr
 
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis, Equilibrium, FrequencyResponse, InverseDynamics, Kinematics, Modes
-from mbsim_cli.spec.base import WHOLE, ByType, Spec, field, named, optional, parts, references, walk
+from mbsim_cli.spec.base import WHOLE, ByType, Spec, field, named, optional, parts, references, signed, walk
 from mbsim_cli.spec.bodies import Body, Material, ParameterOrValue, Point, VectorSpec
 from mbsim_cli.spec.constraints import Constraint
 from mbsim_cli.spec.expressions.evaluate import width
 from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
-from mbsim_cli.spec.expressions.number import Expression, Many, Number, Vector, is_moving, written_out
+from mbsim_cli.spec.expressions.number import Expression, Many, Number, Sign, Vector, is_moving, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, comparisons_in, names, parse
 from mbsim_cli.spec.flexible import Field
 from mbsim_cli.spec.forces import Cable, Force
@@ -248,6 +248,12 @@ class ModelFile(Sections):
         """Expressions of the motion, with their paths."""
         found = walk(self.forces, ("forces",), Expression)
         return tuple((path, number) for path, number in found if is_moving(number, self.expressions))
+
+    @cached_property
+    def signed(self) -> tuple[tuple[Path, Number, Sign], ...]:
+        """Numbers whose fields ask for a sign, with their paths; those of tables are in what these stand for."""
+        sections = (name for name in ModelFile.model_fields if name != "dh")
+        return tuple(each for name in sections for each in signed(getattr(self, name), (name,)))
 
     @property
     def tables(self) -> list[FilePath]:

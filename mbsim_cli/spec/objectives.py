@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from mbsim_cli.spec.analysis import Formulation
 from mbsim_cli.spec.base import ByKind, Spec, description, field, named, optional, require_one
-from mbsim_cli.spec.expressions.number import Formula, Many, Number
+from mbsim_cli.spec.expressions.number import Formula, Many, NotNegative, Number, Positive
 from mbsim_cli.spec.expressions.units import Label
 
 MODAL = ("frequency", "damping_ratio", "real_part", "imaginary_part")  # numbers of a mode
@@ -40,7 +40,7 @@ class Transfer(Spec):
 
     input: named.Input = field("Input of the analysis: FORCE, FORCE.component or a law.", "suspension")
     output: named.Output = field("Output: SENSOR or SENSOR.component.", "comfort.z")
-    frequency: Number | None = optional(
+    frequency: Positive | None = optional(
         "Frequency [Hz]; default, for a gain: that of the analysis at which it is largest.", 1.5
     )
 
@@ -54,7 +54,7 @@ class Objective(Spec):
     final: Formula | None = optional("Expression taken at the end.", "r2.x - 0.5")
     maximum: Formula | None = optional("Expression whose largest value over time is taken.", "norm(a2)")
     minimum: Formula | None = optional("Expression whose smallest value over time is taken.", "gap")
-    sharpness: Number | None = optional(
+    sharpness: Positive | None = optional(
         "Sharpness s of a smooth maximum log(mean exp(s f)) / s, or minimum, in place of the true one.", 50.0
     )
     at: At | None = optional("Expression taken at one time.", {"time": 0.5, "value": "r2.x"})
@@ -140,8 +140,8 @@ class Check(Spec):
         default=(),
     )
     objectives: Many[named.Objective] = field("Objectives that must agree; default all.", ["psi1"], default=())
-    relative_tolerance: Number = field("Relative tolerance.", 2e-4, default=Number(1e-6))
-    absolute_tolerance: Number = field("Absolute tolerance, added.", 1e-9, default=Number(0.0))
+    relative_tolerance: NotNegative = field("Relative tolerance.", 2e-4, default=Number(1e-6))
+    absolute_tolerance: NotNegative = field("Absolute tolerance, added.", 1e-9, default=Number(0.0))
     source: named.Text | None = optional("Where the reference comes from.", "Table 7")
     description: named.Text | None = description()
 

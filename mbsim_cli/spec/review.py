@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from mbsim_cli.errors import Issue
-from mbsim_cli.spec.expressions.number import Number, is_moving
+from mbsim_cli.spec.expressions.number import Number, Sign, is_moving
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import MAX_SUGGESTIONS, Path, suggest
@@ -104,20 +104,12 @@ class Review:
                 self._values[number.text] = None
         return self._values[number.text]
 
-    def positive(self, path: Path, number: object) -> bool:
-        """Return whether a number is greater than zero, as far as its value is known; reports it where it is not."""
+    def has_sign(self, path: Path, number: object, sign: Sign) -> bool:
+        """Return whether a number has a sign, as far as its value is known; reports it where it has not."""
         value = self.value(number)
-        if value is None or not value <= 0:
+        if value is None or value > 0 or (value == 0 and sign is Sign.NOT_NEGATIVE):
             return True
-        self.report(path, f"must be greater than zero, is {value:g}")
-        return False
-
-    def not_negative(self, path: Path, number: object) -> bool:
-        """Return whether a number is not less than zero, the same way; True for None."""
-        value = None if number is None else self.value(number)
-        if value is None or not value < 0:
-            return True
-        self.report(path, f"must not be negative, is {value:g}")
+        self.report(path, f"{sign.value}, is {value:g}")
         return False
 
     def vector(self, numbers: Sequence[Number] | None) -> list[float] | None:

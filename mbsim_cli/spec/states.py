@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, named, optional, require_one
-from mbsim_cli.spec.expressions.number import Expression, Number, Some
+from mbsim_cli.spec.expressions.number import Expression, NotNegative, Number, Positive, Some
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.joints import Bodiless
 
@@ -51,9 +51,9 @@ class Pid(Spec):
     target_rate: Expression | None = optional(
         "Rate of the target, for the derivative part [rad/s or m/s]; left out: zero.", "0.2*cos(t)"
     )
-    filter: Number | None = optional("Time constant of a filter of the derivative part [s]; left out: none.", 0.01)
-    limit: Number | None = optional("Largest force or torque, both ways [N m or N]; left out: none.", 40)
-    anti_windup: Number | None = optional(
+    filter: Positive | None = optional("Time constant of a filter of the derivative part [s]; left out: none.", 0.01)
+    limit: Positive | None = optional("Largest force or torque, both ways [N m or N]; left out: none.", 40)
+    anti_windup: NotNegative | None = optional(
         "Gain of back-calculation at the limit: rate at which the integral part gives way [1/s].", 1
     )
     description: named.Text | None = description()
@@ -74,11 +74,13 @@ class DcMotor(Spec):
     type: Literal["dc_motor"] = field("A direct-current motor.", "dc_motor")
     coordinate: named.Coordinate = field("The coordinate that it turns, JOINT.coordinate.", "wheel.angle")
     voltage: Expression = field("Voltage at its terminals [V]: a number, expression or law.", "12*ramp(t)", 12)
-    resistance: Number = field("Resistance of the winding [ohm].", 0.5)
-    inductance: Number | None = optional("Inductance of the winding [H]; left out: the current follows at once.", 1e-4)
+    resistance: Positive = field("Resistance of the winding [ohm].", 0.5)
+    inductance: Positive | None = optional(
+        "Inductance of the winding [H]; left out: the current follows at once.", 1e-4
+    )
     torque_constant: Number = field("Torque over current, and voltage over speed [N m/A, V s/rad].", 0.05)
     gear: Number = field("Turns of the rotor for one of the coordinate.", 30, default=_ONE)
-    rotor_inertia: Number | None = optional("Moment of inertia of the rotor [kg m^2].", 1e-5)
+    rotor_inertia: NotNegative | None = optional("Moment of inertia of the rotor [kg m^2].", 1e-5)
     initial: Number = field("Current at the start [A].", 2.0, default=ZERO)
     description: named.Text | None = description()
 
@@ -94,7 +96,7 @@ class Delay(Spec):
 
     type: Literal["delay"] = field("A delayed signal.", "delay")
     input: Expression = field("The signal: an expression.", "hip.angle")
-    time: Number = field("How long ago [s].", 0.02)
+    time: Positive = field("How long ago [s].", 0.02)
     order: Annotated[int, Field(ge=1, le=8)] = field("Order of the approximation, states that it has.", 4, default=3)
     initial: Number = field("Value of the signal before the start.", 0.1, default=ZERO)
     unit: Unit = field("SI unit, for tables and result files.", "rad", default="")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import ByKind, Spec, description, field, named, optional, require_one
-from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Pair, Some
+from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Pair, Positive, Sign, Some
 from mbsim_cli.spec.laws import ColumnsFile
 
 KINDS = ("grid", "zip", "list", "sobol", "latin_hypercube", "csv")
@@ -155,7 +155,7 @@ class Optimization(Spec):
         default="auto",
     )
     evaluations: int = field("Analyses at most.", 100, default=200, ge=1, le=1_000_000)
-    tolerance: Number = field(
+    tolerance: Positive = field(
         "Residual of the optimality conditions that is enough, relative to the gradient at the start.",
         1e-6,
         default=Number(1e-6),
@@ -195,7 +195,7 @@ class MeasuredColumn(Spec):
     sensor: named.History = field(
         "History of one number, as mbsim plot names it: a sensor or a coordinate.", "r2.x", "A.angle"
     )
-    sigma: AutoNumber = field(
+    sigma: Annotated[AutoNumber, Sign.POSITIVE] = field(
         "Standard deviation of the noise, in the unit of the column; auto: estimated from the residuals.",
         1e-3,
         "auto",
@@ -216,7 +216,7 @@ class Measurement(Spec):
     time: named.Text = field(
         "Column of the times, which the time of the analysis counts from zero.", "t", default="time"
     )
-    time_scale: Number = field("Factor on the times, to seconds.", 0.001, default=Number(1.0))
+    time_scale: Positive = field("Factor on the times, to seconds.", 0.001, default=Number(1.0))
     between: Pair[Number] | None = optional("First and last time that is used [s]; default all of them.", [0.1, 2])
     parameters: dict[named.Varied, Number] = field(
         "Values of parameters in this run, numbers or expressions of others.",
@@ -251,9 +251,9 @@ class Fit(Spec):
         "soft_l1",
         default="linear",
     )
-    loss_scale: Number | None = optional("Residual over sigma from which on a robust loss counts less; default 1.", 2)
+    loss_scale: Positive | None = optional("Residual over sigma from which on a robust loss counts less; default 1.", 2)
     evaluations: int = field("Evaluations of the model at most.", 100, default=200, ge=1, le=1_000_000)
-    tolerance: Number = field(
+    tolerance: Positive = field(
         "Relative change of the sum of squares and of the parameters that ends the search.",
         1e-10,
         default=Number(1e-8),

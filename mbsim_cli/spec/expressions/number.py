@@ -5,6 +5,7 @@ import copy
 import math
 import re
 from collections.abc import Container, Iterable, Mapping
+from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
@@ -149,6 +150,17 @@ class _Auto:
 
 
 AutoNumber = Annotated[Number | Literal["auto"], _Auto(Number)]
+
+
+class Sign(Enum):
+    """Annotation of the numbers of a field, also of those in a list or mapping: the sign that their values have."""
+
+    POSITIVE = "must be greater than zero"
+    NOT_NEGATIVE = "must not be negative"
+
+
+Positive = Annotated[Number, Sign.POSITIVE]
+NotNegative = Annotated[Number, Sign.NOT_NEGATIVE]
 
 
 def _checked(text: str, vectors: bool = False, motion: bool = False) -> float | str:

@@ -70,7 +70,7 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
         return source.issue(path, error["msg"], hint, offset=context.get("offset"))
     if kind in ("too_short", "too_long"):
         meant = re.split("[.;] ", _description(classes, data, path))[0].rstrip(".")
-        marks = _marks_of(_field(classes, data, path))
+        marks = marks_of(_field(classes, data, path))
         return source.issue(path, _count(context, marks), meant[:1].lower() + meant[1:])
     if kind in ("greater_than_equal", "less_than_equal"):
         bound = context.get("ge", context.get("le"))
@@ -87,7 +87,7 @@ def _count(context: Mapping[str, Any], marks: Sequence[Any]) -> str:
     return f"needs {least}{counted(wanted, 'entry')}, not {context['actual_length']}"
 
 
-def _marks_of(entry: Any) -> list[Any]:
+def marks_of(entry: Any) -> list[Any]:
     """Annotations of a field and of the types in it; none for None."""
     kinds, found = [] if entry is None else [entry.annotation], list(getattr(entry, "metadata", ()))
     while kinds:

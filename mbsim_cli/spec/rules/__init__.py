@@ -9,6 +9,7 @@ RULES: tuple[Callable[[Review], None], ...] = (
     names.check_names,
     names.check_numbers,
     names.check_references,
+    suitability.check_signs,
     suitability.check,
     suitability.check_reactions,
     bodies.check_vectors,
@@ -24,6 +25,7 @@ RULES: tuple[Callable[[Review], None], ...] = (
     formulas.check,
     analysis.check,
     formulas.check_values,
+    suitability.check_signs_of_use,
     studies.check,
 )
 
@@ -40,7 +42,7 @@ OF_NAMES = frozenset(
 )
 
 # Rules about checks, studies, fits and optimisations, which are validated once, at the values of the file.
-OF_ITS_USE = frozenset({formulas.check_values, studies.check})
+OF_ITS_USE = frozenset({formulas.check_values, suitability.check_signs_of_use, studies.check})
 
 # Rules that evaluate every number themselves; the others ask ``Review.value``.
 OF_NUMBERS = frozenset({names.check_numbers})

@@ -18,8 +18,6 @@ from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import with_densities_of
 from mbsim_cli.spec.states import StateJoint
 
-_TIMES = ("step", "sampling", "duration", "output_interval")
-_POSITIVE = (*_TIMES, "accuracy", "tolerance", "absolute_tolerance", "gradient_tolerance", "penalty", "weighting")
 _BELOW_ONE = ("accuracy", "tolerance", "gradient_tolerance")  # relative errors
 _OF_INTEGRATED = ("integrator", "absolute_tolerance", "error_control", "max_steps")
 _OF_CONSTRAINTS = ("penalty", "weighting", "projection")
@@ -34,9 +32,6 @@ def check(review: Review) -> None:
     analysis, sensors = review.model.analysis, review.model.sensors
     if review.lost("analysis"):
         return
-    for key in _POSITIVE:
-        if review.intact("analysis", key):
-            review.positive(("analysis", key), getattr(analysis, key, None))
     for key in _BELOW_ONE:
         if (value := review.value(getattr(analysis, key, None))) is not None and value >= 1:
             review.report(("analysis", key), f"must be less than one, is {value:g}")
@@ -113,8 +108,6 @@ def _states(review: Review) -> None:
 
 
 def _inverse(review: Review, analysis: InverseDynamics) -> None:
-    for name, weight in analysis.weights.items():
-        review.positive(("analysis", "weights", name), weight)
     for name, sensor in review.model.sensors.items():
         if sensor.type == "multiplier":
             hint = "a torque sensor shows what a coordinate takes, a reaction what a joint does"
@@ -170,14 +163,11 @@ def _response(review: Review, analysis: FrequencyResponse) -> None:
             near = review.suggest(name, model.shown)
             review.report(("analysis", "outputs", index), f"unknown sensor {name!r}", near)
     given, path = analysis.frequencies, ("analysis", "frequencies")
-    if isinstance(given, tuple):
-        for index, number in enumerate(given):
-            review.positive((*path, index), number)
-        if not given:
-            review.report(path, "there are no frequencies")
-    elif review.positive((*path, "from"), given.from_) and review.positive((*path, "to"), given.to):
+    if given == ():
+        review.report(path, "there are no frequencies")
+    elif not isinstance(given, tuple):
         low, high = review.value(given.from_), review.value(given.to)
-        if low is not None and high is not None and not low < high:
+        if low is not None and high is not None and 0 < high <= low:
             review.report((*path, "to"), f"the last frequency, {high:g} Hz, is not above the first, {low:g} Hz")
 
 

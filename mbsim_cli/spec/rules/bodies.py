@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.bodies import SURFACES, Body, Cylinder, DesignPoint, DesignVector, Inertia, Orientation, Rod
 from mbsim_cli.spec.constraints import Angle
 from mbsim_cli.spec.expressions.number import Number
@@ -126,16 +125,9 @@ _DIAGONAL = ("xx", "yy", "zz")
 
 
 def check(review: Review) -> None:
-    """Report negative masses and sizes, incomplete shapes and impossible inertias."""
+    """Report incomplete shapes and impossible inertias, and surfaces that cannot be drawn."""
     for name, body in review.model.bodies.items():
-        path, shape = ("bodies", name), body.shape
-        review.not_negative((*path, "mass"), body.mass)
-        if shape is not None:
-            review.not_negative((*path, "shape", "mass"), shape.mass)
-            for key in ("length", "radius"):
-                review.positive((*path, "shape", key), getattr(shape, key, None))
-            for index, number in enumerate(getattr(shape, "size", [])):
-                review.positive((*path, "shape", "size", index), number)
+        path = ("bodies", name)
         if body.inertia is not None:
             _inertia(review, path, name, body)
         for number, visual in enumerate(body.visuals):
@@ -147,8 +139,6 @@ def check(review: Review) -> None:
             review.report((*path, "visuals"), "a flexible body is drawn by its own mesh", "leave visuals out")
         if review.intact("bodies", name):
             _complete(review, path, body)
-    for name, joint in review.model.joints.items():
-        review.not_negative(("joints", name, "armature"), getattr(joint, "armature", None))
 
 
 def _complete(review: Review, path: Path, body: Body) -> None:
@@ -319,16 +309,13 @@ def _orthonormal(m: list) -> bool:
 
 LOADS = ("rotation", "acceleration")  # that stiffen, beside forces at nodes
 _RIGID = ("mass", "center_of_mass", "inertia", "shape")
-_NOT_NEGATIVE = ("alpha", "beta", "ratio", "inner_radius")
 PLACES = ("x", "y", "z")
 MOST_ELEMENTS = 2_000_000
-_ANY_SIGN = ("initial", "design", "origin", "x", "y", "z", "nearest", "poisson_ratio")
 
 
 def check_flexible(review: Review) -> None:
     """Report what no flexible body can be made of."""
     for name, material in review.model.materials.items():
-        _above_zero(review, ("materials", name), material)
         ratio = review.value(material.poisson_ratio)
         if ratio is not None and not -1 < ratio < 0.5:
             review.report(("materials", name, "poisson_ratio"), f"must lie between -1 and 0.5, is {ratio:g}")
@@ -346,14 +333,11 @@ def check_flexible(review: Review) -> None:
                 message = "stands beside 'flexible', whose mesh or file gives it"
                 review.report(("bodies", name, key), message, "leave it out", key=True)
         if isinstance(given, FlexibleTerms):
-            _above_zero(review, (*path, "damping"), given.damping)
             _terms(review, path, given)
-        elif given is not None:
-            _above_zero(review, path, given)
-            if isinstance(given, FlexibleFile):
-                _increasing(review, (*path, "modes"), given.modes)
-            elif review.intact("bodies", name):
-                _meshed(review, path, given)
+        elif isinstance(given, FlexibleFile):
+            _increasing(review, (*path, "modes"), given.modes)
+        elif given is not None and review.intact("bodies", name):
+            _meshed(review, path, given)
 
 
 def _deforming(review: Review, path: Path, name: str) -> None:
@@ -365,7 +349,6 @@ def _deforming(review: Review, path: Path, name: str) -> None:
 
 
 def _field(review: Review, path: Path, given: Field) -> None:
-    _above_zero(review, (*path, "filter"), given.filter)
     if (given.value is None) == (given.file is None) and review.intact("fields", str(path[1])):
         review.report(path, "a field has a value or a file", "give value: EXPRESSION, or file: NAME.h5", key=True)
     if given.dataset is not None and given.file is None:
@@ -381,18 +364,6 @@ def _field(review: Review, path: Path, given: Field) -> None:
         elif name not in PLACES and name not in numbers:
             hint = review.suggest(name, {*PLACES, *numbers}) or "x, y and z are the places of an element's centre"
             review.report((*path, "value"), f"unknown parameter or constant {name!r}", hint, offset)
-
-
-def _above_zero(review: Review, path: Path, part: Any) -> None:
-    """Report numbers that are not positive, but for places and factors."""
-    for place, number in walk(part, path, Number):
-        names = [key for key in place if isinstance(key, str)]
-        value = review.value(number)
-        if value is None or any(key in _ANY_SIGN for key in names[len(path) :]):
-            continue
-        if value < 0 or (value == 0 and names[-1] not in _NOT_NEGATIVE):
-            wanted = "be negative" if names[-1] in _NOT_NEGATIVE else "be greater than zero"
-            review.report(place, f"must {'not ' * (wanted == 'be negative')}{wanted}, is {value:g}")
 
 
 def _meshed(review: Review, path: Path, body: FlexibleMeshed) -> None:
@@ -428,7 +399,6 @@ def _meshed(review: Review, path: Path, body: FlexibleMeshed) -> None:
 def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
     """Report sizes that do not fit the number of shapes, which Me tells."""
     n, terms = len(body.terms.Me), body.terms
-    review.positive((*path, "terms", "mass"), terms.mass)
     first, coupling = getattr(terms.J, "M1", None), getattr(terms.Cr, "M1", None)
     second = getattr(terms.J, "M2", None)
     lists: dict[tuple[str | int, ...], Any] = {

@@ -40,7 +40,6 @@ def check(review: Review) -> None:
             _formula(review, (*path, "value"), objective.text, {**plain, **sensors, "t": 1}, "sensor", objectives)
         else:
             _formula(review, path, objective.text, {**plain, **sensors, "t": 1}, "sensor", objectives)
-        review.positive(("objectives", name, "sharpness"), objective.sharpness)
     of_others = {name: objective.text for name, objective in model.objectives.items() if objective.kind == "expression"}
     _cycles(review, "objectives", "expression", of_others)
     of_sensors = {name: spec.value for name, spec in model.sensors.items() if spec.type == "expression"}
@@ -60,7 +59,6 @@ def _transfer(review: Review, path: Path, given: Transfer) -> None:
         message = f"{path[-1]} is a number of a response, which only type: frequency_response finds"
         review.report(path, message, key=True)
         return
-    review.positive((*path, "frequency"), given.frequency)
     for key, name, listed in (("input", given.input, analysis.inputs), ("output", given.output, analysis.outputs)):
         if listed and not any(name == one or name.startswith(f"{one}.") for one in listed):
             near = review.suggest(name, listed) or f"there are {', '.join(listed)}"
@@ -313,8 +311,6 @@ def check_values(review: Review) -> None:
             review.each_once((*path, "agreement"), given.agreement)
             review.each_once((*path, "objectives"), given.objectives)
             _agreement(review, path, given)
-        for key in ("relative_tolerance", "absolute_tolerance"):
-            review.not_negative((*path, key), getattr(given, key))
 
 
 def _is_shown(review: Review, path: Path, name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
-from mbsim_cli.spec.laws import AnyLaw, ColumnsFile, OneSided, Piecewise, SmoothStep, Spline, Sum, TableFile, Windowed
+from mbsim_cli.spec.laws import AnyLaw, ColumnsFile, Piecewise, SmoothStep, Spline, Sum, TableFile, Windowed
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
 
@@ -41,8 +41,6 @@ def _one(review: Review, path: Path, law: AnyLaw) -> None:
             review.report((*path, "values"), message)
         else:
             _increasing(review, (*path, key), law.arguments, key)
-    elif isinstance(law, OneSided):
-        review.positive((*path, "onset"), law.onset)
     elif isinstance(law, Piecewise):
         if len(law.laws) != len(law.breaks) + 1:
             message = f"{len(law.laws)} laws stand for {len(law.breaks)} breaks"

@@ -206,7 +206,6 @@ def _optimization(review: Review, path: Path, given: Optimization) -> None:
     for name, limit in given.constraints.items():
         _limit(review, given, (*path, "constraints", name), limit, "slsqp does")
     _fields(review, path, given)
-    review.positive((*path, "tolerance"), given.tolerance)
     _variables(review, (*path, "variables"), given)
 
 
@@ -309,7 +308,6 @@ def _measurement(review: Review, path: Path, given: Measurement) -> None:
     is_hdf5 = PurePath(given.file).suffix.lower() in HDF5_SUFFIXES
     if given.delimiter is not None and (fault := delimiter_fault(given.delimiter, is_hdf5)):
         review.report((*path, "delimiter"), *fault)
-    review.positive((*path, "time_scale"), given.time_scale)
     ends = review.vector(given.between)
     if ends is not None and not ends[0] < ends[1]:
         review.report((*path, "between"), f"{ends[1]:g} is not after {ends[0]:g}")
@@ -318,7 +316,6 @@ def _measurement(review: Review, path: Path, given: Measurement) -> None:
         if name == given.time:
             review.report(place, f"column {name!r} holds the times", "time names their column", key=True)
         _history(review, (*place, "sensor"), column.sensor)
-        review.positive((*place, "sigma"), column.sigma)
         if review.value(column.scale) == 0.0:
             review.report((*place, "scale"), "must not be zero: the column would not depend on the sensor")
 
@@ -338,8 +335,6 @@ def _fit(review: Review, path: Path, given: Fit) -> None:
     _measurements(review, path, given)
     _parameters(review, (*path, "parameters"), given)
     varied = _varied_by(review, given)
-    for key, number in (("tolerance", given.tolerance), ("loss_scale", given.loss_scale)):
-        review.positive((*path, key), number)
     for key, name in used:
         measured = review.model.measurements.get(name)
         if measured is None or not review.intact("measurements", name):

@@ -1,4 +1,4 @@
-"""Suitability: forces, constraints and sensors state something, of what they can act on or read; sizes of roads."""
+"""Suitability: forces, constraints and sensors state something, of what they can act on or read; signs, sizes."""
 
 import math
 from itertools import pairwise
@@ -7,7 +7,7 @@ from typing import Any
 from mbsim_cli.spec.base import references
 from mbsim_cli.spec.constraints import COUPLINGS, Constraint, Coupling, Distance, Gear, Motion, Rack, Screw
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
-from mbsim_cli.spec.forces import Bushing, Contact, Force, SphereShape
+from mbsim_cli.spec.forces import Bushing, Contact, Force
 from mbsim_cli.spec.joints import EULER_NAMES
 from mbsim_cli.spec.laws import Profile, Ramp, Road, RoadSum
 from mbsim_cli.spec.reading.messages import Path
@@ -233,25 +233,30 @@ def _fits(review: Review, path: Path, sensor: Reaction) -> None:
         review.report((*path, "on"), f"{what} exerts nothing on body {sensor.on!r}", hint)
 
 
-# Roads, tyres, stops and drag: lengths and coefficients that make sense, roads that are not made of themselves.
+# Numbers: signs that their fields ask for; sizes of roads, tyres, contacts and stops that make sense.
+
+OF_ITS_USE = ("checks", "study", "optimization", "measurements", "fit")  # sections of what is done with a model
 
 
-_POSITIVE = {
-    "step": ("width",),
-    "ramp": ("onset",),
-    "sinusoidal": ("wavelength",),
-    "bumps": ("length",),
-    "magic_formula": ("B", "C"),
-    "linear": ("longitudinal_stiffness", "lateral_stiffness"),
-}
+def check_signs(review: Review) -> None:
+    """Report numbers of the model that do not have the signs which their fields ask for."""
+    for path, number, sign in review.model.signed:
+        if path[0] not in OF_ITS_USE:
+            review.has_sign(path, number, sign)
+
+
+def check_signs_of_use(review: Review) -> None:
+    """Report such numbers of checks, studies, optimisations and fits."""
+    for path, number, sign in review.model.signed:
+        if path[0] in OF_ITS_USE:
+            review.has_sign(path, number, sign)
 
 
 def check_sizes(review: Review) -> None:
-    """Report what no road, tyre, stop or drag can be."""
+    """Report what no road, tyre, contact or stop can be."""
     for name, road in review.model.roads.items():
         _road(review, ("roads", name), road)
     for name, force in review.model.forces.items():
-        _sizes(review, ("forces", name), force)
         if force.type == "tyre":
             gravity = review.vector(review.model.gravity)
             if gravity is not None and any(gravity) and gravity[2] >= 0.0:
@@ -259,7 +264,6 @@ def check_sizes(review: Review) -> None:
                 message = f"a tyre needs gravity that points down the z axis, and gravity is [{stated}]"
                 hint = "roads are heights along z over x; turn the model, or gravity"
                 review.report(("forces", name), message, hint)
-            _sizes(review, ("forces", name, "slip"), force.slip)
             _road(review, ("forces", name, "road"), force.road)
         elif force.type == "contact":
             _contact_sizes(review, ("forces", name), force)
@@ -291,36 +295,19 @@ def _contact_sizes(review: Review, path: Path, force: Contact) -> None:
     if force.law == "rigid":
         message = "rigid impacts are not available"
         review.report((*path, "law"), message, "leave law out: contacts are compliant, as stiff as you state")
-    for key in ("shape", "against", "impact"):
-        given = getattr(force, key)
-        for name in ("radius", "length", "depth", "damping", "tube"):
-            may_be_zero = name in ("damping", "tube") or (name == "radius" and isinstance(given, SphereShape))
-            require = review.not_negative if may_be_zero else review.positive
-            if (number := getattr(given, name, None)) is not None:
-                require((*path, key, name), number)
-    for index, number in enumerate(getattr(force.shape, "size", None) or ()):
-        review.not_negative((*path, "shape", "size", index), number)
-    for index, number in enumerate(force.youngs_modulus or ()):
-        review.positive((*path, "youngs_modulus", index), number)
     for index, number in enumerate(force.poisson_ratio or ()):
         if (value := review.value(number)) is not None and not -1.0 <= value <= 0.5:
             review.report((*path, "poisson_ratio", index), f"must be between -1 and 0.5, is {value:g}")
-    for index, radius in enumerate(force.radii or ()):
-        review.not_negative((*path, "radii", index), radius)
     if force.radii is not None and review.vector(force.radii) == [0.0, 0.0]:
         review.report((*path, "radii"), "both are zero: points never touch")
     if force.restitution is not None:
         value = review.value(force.restitution.value)
         if value is not None and not 0.0 < value <= 1.0:
             review.report((*path, "restitution", "value"), f"must be above 0 and at most 1, is {value:g}")
-        review.positive((*path, "restitution", "speed"), force.restitution.speed)
 
 
 def _road(review: Review, path: Path, road: Road | str | None) -> None:
     """Report what no road can be, of one that stands at a path and not in another section."""
-    if road is None or isinstance(road, str):
-        return
-    _sizes(review, path, road)
     if isinstance(road, Ramp):
         start, end = review.value(road.start), review.value(road.end)
         if start is not None and end is not None and end <= start:
@@ -332,10 +319,3 @@ def _road(review: Review, path: Path, road: Road | str | None) -> None:
         for index, (before, here) in enumerate(pairwise(values), start=1):
             if before is not None and here is not None and before >= here:
                 review.report((*path, "x", index), f"x must increase, but {here:g} follows {before:g}")
-
-
-def _sizes(review: Review, path: Path, item: Any) -> None:
-    for key in getattr(item, "positive", _POSITIVE.get(item.type, ())):
-        review.positive((*path, key), getattr(item, key))
-    for key in getattr(item, "not_negative", ()):
-        review.not_negative((*path, key), getattr(item, key))
