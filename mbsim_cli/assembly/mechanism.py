@@ -5,11 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mbsim_cli.assembly.elements.measures import Identity
-from mbsim_cli.assembly.parameters.numbers import dot, transpose
 from mbsim_cli.assembly.position.closing import CLOSED, Closing, rates_at
 from mbsim_cli.assembly.position.equations import OF_COORDINATES, Equations, Group, Scaled, groups, left_open
 from mbsim_cli.assembly.position.search import RANK_TOLERANCE, TINY
-from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
     has_position,
@@ -29,6 +27,7 @@ from mbsim_cli.model.layout import NONE, LoadedSignals
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.spec.constraints import Motion
+from mbsim_cli.spec.geometry import dot, split, transpose
 from mbsim_cli.spec.joints import EULER_NAMES
 
 UNDETERMINED = 1e-6  # share of a constraint in a combination without any effect

@@ -33,7 +33,7 @@ from mbsim_cli.assembly.mechanism import (
 from mbsim_cli.assembly.objectives import Objective, expressed, jumps_in, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, end_of, warnings_of_settings
 from mbsim_cli.assembly.packing import OTHERS, Packing, ParameterValue, pack, parameter_values
-from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Theta
+from mbsim_cli.assembly.parameters.numbers import Theta
 from mbsim_cli.assembly.parameters.tables import Reader
 from mbsim_cli.assembly.position.closing import (
     CLOSED,
@@ -56,6 +56,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import PENALTY_RATIO
 from mbsim_cli.solve.least_inertia import least_of_joints
 from mbsim_cli.spec import with_values
+from mbsim_cli.spec.geometry import IDENTITY, ZERO
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.states import StateJoint
 

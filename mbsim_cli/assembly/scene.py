@@ -11,7 +11,6 @@ from mbsim_cli.assembly.elements.laws import LawTable, RoadTable
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
-from mbsim_cli.assembly.tree.geometry import AXES, carries, frame, mass_properties, shape_center, split
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.assembly.tree.system import System, held_as_in_run, unfolded_system
@@ -23,6 +22,7 @@ from mbsim_cli.model.pictures import Line, Scene, Solid, Surface
 from mbsim_cli.reduction.mesh import drawn_edges, read_surface
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.solve.natural.system import NaturalSystem
+from mbsim_cli.spec.geometry import AXES, carries, frame, mass_properties, shape_center, split
 from mbsim_cli.spec.joints import UNSEEN
 from mbsim_cli.spec.model_file import ModelFile
 

@@ -328,8 +328,8 @@ class Mechanics:
 
     def _read_place(self, name: str) -> tuple[int, Array, Array]:
         from mbsim_cli.assembly.parameters.numbers import Numbers
-        from mbsim_cli.assembly.tree.geometry import Geometry, carries
         from mbsim_cli.model.layout import STEP
+        from mbsim_cli.spec.geometry import Geometry, carries
 
         file, (body, _, point) = self._assembled.model_file, name.partition(".")
         if body not in self.bodies:

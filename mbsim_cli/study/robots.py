@@ -8,7 +8,6 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.position.closing import solved
-from mbsim_cli.assembly.tree.geometry import mass_properties
 from mbsim_cli.assembly.tree.joints import TreeColumn, joint_frames, kind_of, tree_columns, tree_frames
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC
 from mbsim_cli.assembly.tree.system import System, held_as_in_run, unfolded_system
@@ -16,6 +15,7 @@ from mbsim_cli.errors import UsageError, counted
 from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS
 from mbsim_cli.spec.expressions.number import is_moving
+from mbsim_cli.spec.geometry import mass_properties
 from mbsim_cli.study.assembling import Settings, build, load
 
 if TYPE_CHECKING:

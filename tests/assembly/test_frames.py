@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from mbsim_cli.assembly.tree import geometry as frames
+from mbsim_cli.spec import geometry as frames
 
 STEP = 1e-30
 AXES = [((0.3, -0.2, 0.9), (0.1, 0.9, 0.3)), ((0, 0, 1), (0, 0, 2)), ((1, 0, 0), (0, 0, 1)), ((0, 0, 1), (0, 0.1, -1))]

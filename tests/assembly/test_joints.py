@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.assembly.tree.geometry import euler_parameters, normalised
 from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.errors import ModelError
+from mbsim_cli.spec.geometry import euler_parameters, normalised
 from tests.assembly.texts import assemble, two_bodies
 
 JOINTS = {

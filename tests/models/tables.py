@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
-from mbsim_cli.assembly.tree.geometry import Geometry, mass_properties
+from mbsim_cli.spec.geometry import Geometry, mass_properties
 from tests.naive.lagrange_recursion import Link
 
 

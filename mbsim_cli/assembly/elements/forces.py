@@ -11,27 +11,14 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.laws import LawTable, RoadTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
-from mbsim_cli.assembly.parameters.numbers import (
-    IDENTITY,
-    Numbers,
-    Scalar,
-    Vector,
-    add,
-    flat,
-    integers,
-    product,
-    scale,
-    table,
-    transpose,
-    unit,
-)
-from mbsim_cli.assembly.tree.geometry import split
+from mbsim_cli.assembly.parameters.numbers import Numbers, integers, table
 from mbsim_cli.assembly.tree.joints import joint_frames
 from mbsim_cli.assembly.tree.system import System, unit_of
 from mbsim_cli.model.codes import Axes, Force, Law
 from mbsim_cli.model.layout import FORCE_LAWS, GROUND, NONE, Forces
 from mbsim_cli.model.units import force_on
 from mbsim_cli.spec.expressions.number import NATURAL, RATE, VALUE, is_moving
+from mbsim_cli.spec.geometry import IDENTITY, Scalar, Vector, add, flat, product, scale, split, transpose, unit
 from mbsim_cli.spec.states import StateJoint
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import Numbers, Scalar, table
+from mbsim_cli.assembly.parameters.numbers import Numbers, table
 from mbsim_cli.assembly.parameters.tables import breakpoints, continued, extended
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.spec.geometry import Scalar
 
 EVERYWHERE = 1e300  # end of a window that has none
 

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.laws import LawTable
-from mbsim_cli.assembly.parameters.numbers import ZERO, Scalar, Vector, integers, scale, table, transpose, unit, without
-from mbsim_cli.assembly.tree.geometry import Geometry, frame, split
+from mbsim_cli.assembly.parameters.numbers import integers, table
 from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
     held_of,
@@ -21,6 +20,7 @@ from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Constraints, Curves, Followers, Laws, Measures
 from mbsim_cli.spec import constraints
 from mbsim_cli.spec.constraints import CablePart
+from mbsim_cli.spec.geometry import ZERO, Geometry, Scalar, Vector, frame, scale, split, transpose, unit, without
 from mbsim_cli.spec.joints import EULER_NAMES
 
 _UNITS = {

@@ -7,7 +7,6 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.measures import ConstraintTable
-from mbsim_cli.assembly.parameters.numbers import Scalar
 from mbsim_cli.assembly.parameters.tables import Tables
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import some_of
@@ -16,6 +15,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Drives, Prescribed
 from mbsim_cli.spec.analysis import InverseDynamics
 from mbsim_cli.spec.analysis import MotionTable as TableOfMotion
+from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.spec.reading.messages import suggest
 
 # How accurately rows of a measured motion determine second derivatives: rows may scatter, be too sparse, contradict.

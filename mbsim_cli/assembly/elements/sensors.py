@@ -9,10 +9,8 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.forces import NATURAL_VALUE, ForceTable
 from mbsim_cli.assembly.elements.measures import ConstraintTable, Identity, MeasureTable
-from mbsim_cli.assembly.parameters.numbers import IDENTITY, ZERO, Matrix, Vector, flat, table
-from mbsim_cli.assembly.parameters.numbers import unit as unit_vector
+from mbsim_cli.assembly.parameters.numbers import table
 from mbsim_cli.assembly.tree.elastic import ShapeRow
-from mbsim_cli.assembly.tree.geometry import Geometry, split
 from mbsim_cli.assembly.tree.joints import joint_frames
 from mbsim_cli.assembly.tree.system import System, integrated, unit_of
 from mbsim_cli.assembly.tree.topology import PairTable
@@ -46,6 +44,8 @@ from mbsim_cli.model.units import RATES, force_on
 from mbsim_cli.solve.breakpoints import terms_of
 from mbsim_cli.spec import sensors
 from mbsim_cli.spec.constraints import Distance, PointOnLine, PointOnPlane
+from mbsim_cli.spec.geometry import IDENTITY, ZERO, Geometry, Matrix, Vector, flat, split
+from mbsim_cli.spec.geometry import unit as unit_vector
 from mbsim_cli.spec.sensors import ExpressionSensor
 from mbsim_cli.spec.states import StateJoint
 

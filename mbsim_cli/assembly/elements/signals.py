@@ -15,7 +15,7 @@ from mbsim_cli.assembly.elements.forces import Moving
 from mbsim_cli.assembly.elements.laws import EVERYWHERE, LawTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.sensors import Entry, SensorTable
-from mbsim_cli.assembly.parameters.numbers import Scalar, table
+from mbsim_cli.assembly.parameters.numbers import table
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import JUMPING, SENSOR_WIDTH, Law, Operation, Sensor
 from mbsim_cli.model.layout import NONE, LoadedSignals, NoSignals, Signals
@@ -33,6 +33,7 @@ from mbsim_cli.spec.expressions.number import (
 )
 from mbsim_cli.spec.expressions.program import Program, Step, constant, law, steps_of
 from mbsim_cli.spec.expressions.syntax import parse
+from mbsim_cli.spec.geometry import Scalar
 
 OWN = 3  # places of g, g' and t
 _OWN = {VALUE: 0, RATE: 1, TIME: 2}

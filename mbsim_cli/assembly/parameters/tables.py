@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import Numbers, Scalar
+from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.errors import InputOutputError, counted
+from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import suggest
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.measures import MeasureTable
-from mbsim_cli.assembly.parameters.numbers import Scalar
 from mbsim_cli.assembly.position.equations import Equations, Group, InitialMeasure, Scaled, groups
 from mbsim_cli.assembly.position.search import (
     CLOSED,
@@ -30,6 +29,7 @@ from mbsim_cli.model.layout import NONE, STEP
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales, scales_of
 from mbsim_cli.solve.initial import conjugate, quaternion_product
+from mbsim_cli.spec.geometry import Scalar
 
 Accepts = Callable[[np.ndarray], bool]
 

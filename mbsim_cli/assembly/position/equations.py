@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.measures import Identity
-from mbsim_cli.assembly.parameters.numbers import Scalar
 from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measured, poses, poses_of_columns
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.kernels.elements.laws import law_value
@@ -19,6 +18,7 @@ from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, of_colu
 from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, STEP, Curves, FlexibleTree, Followers, Measures, Pairs
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales
+from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.system import cached_property
 
 # plain numbers: members of an enumeration are slow to look up

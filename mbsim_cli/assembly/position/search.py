@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import Scalar
 from mbsim_cli.assembly.position.equations import Equations, Local, Scaled
 from mbsim_cli.model.layout import STEP
+from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.system import cached_property
 
 # Rank of a Jacobian, rows that follow from others, and coordinates that its rows determine.

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.kinematics import Poses, poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.coordinates import kinds
@@ -18,6 +17,7 @@ from mbsim_cli.model.layout import FlexibleTree, Tree
 from mbsim_cli.spec.expand_cables import MIDDLE, touches
 from mbsim_cli.spec.expressions.number import Many
 from mbsim_cli.spec.forces import Pulley
+from mbsim_cli.spec.geometry import split
 from mbsim_cli.spec.review import GROUND
 
 PARALLEL = 0.99  # least cosine of the angle between axes of pulleys that lean a little

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import Scalar, flat, integers, table
+from mbsim_cli.assembly.parameters.numbers import integers, table
 from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
-from mbsim_cli.assembly.tree.geometry import Geometry, mass_properties
 from mbsim_cli.assembly.tree.joints import (
     AnyJoint,
     held_of,
@@ -21,6 +20,7 @@ from mbsim_cli.assembly.tree.joints import (
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.layout import GROUND, NONE, Armatures, FlexibleTree, Tree
+from mbsim_cli.spec.geometry import Geometry, Scalar, flat, mass_properties
 from mbsim_cli.spec.states import StateJoint
 
 if TYPE_CHECKING:

@@ -3,34 +3,32 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, get_args
 
-from mbsim_cli.assembly.parameters.numbers import (
+from mbsim_cli.assembly.tree.elastic import NodeJoint
+from mbsim_cli.model.codes import EULER_PARAMETERS, JOINT_COLUMNS, ROTATIONS, TRANSLATIONS, Column, Joint, Measure
+from mbsim_cli.spec import joints
+from mbsim_cli.spec.geometry import (
+    GROUND_NAME,
     IDENTITY,
     ZERO,
+    Geometry,
     Matrix,
     Scalar,
     Vector,
     add,
+    angle_between,
     apply,
     apply_transposed,
-    product,
-    subtract,
-    transpose,
-)
-from mbsim_cli.assembly.tree.elastic import NodeJoint
-from mbsim_cli.assembly.tree.geometry import (
-    GROUND_NAME,
-    Geometry,
-    angle_between,
     axis_frames,
     euler_parameters,
     euler_rates,
     frame,
+    product,
     relative,
+    subtract,
+    transpose,
     turn_about,
     universal_frames,
 )
-from mbsim_cli.model.codes import EULER_PARAMETERS, JOINT_COLUMNS, ROTATIONS, TRANSLATIONS, Column, Joint, Measure
-from mbsim_cli.spec import joints
 from mbsim_cli.spec.joints import EULER_NAMES
 
 AnyJoint = joints.Joint | NodeJoint

@@ -5,23 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import (
-    IDENTITY,
-    ZERO,
-    Matrix,
-    Scalar,
-    Vector,
-    add,
-    apply,
-    cross,
-    dot,
-    flat,
-    product,
-    scale,
-    subtract,
-    transpose,
-)
-from mbsim_cli.assembly.tree.geometry import about_axis, normalised, rotation_matrix
 from mbsim_cli.kernels.elements.measures import measure_value
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
 from mbsim_cli.model.coordinates import place_of_columns
@@ -39,6 +22,25 @@ from mbsim_cli.model.layout import (
     Model,
     Pairs,
     Tree,
+)
+from mbsim_cli.spec.geometry import (
+    IDENTITY,
+    ZERO,
+    Matrix,
+    Scalar,
+    Vector,
+    about_axis,
+    add,
+    apply,
+    cross,
+    dot,
+    flat,
+    normalised,
+    product,
+    rotation_matrix,
+    scale,
+    subtract,
+    transpose,
 )
 from mbsim_cli.system import cached_property
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers, Theta
 from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow, Source
-from mbsim_cli.assembly.tree.geometry import Geometry, split
 from mbsim_cli.assembly.tree.joints import (
     TreeColumn,
     both,
@@ -26,6 +25,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.spec.base import references, with_entries
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.flexible import RectangleMesh
+from mbsim_cli.spec.geometry import Geometry, split
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.states import StateJoint

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import table
-from mbsim_cli.assembly.tree.geometry import GROUND_NAME
 from mbsim_cli.model.layout import Pairs
+from mbsim_cli.spec.geometry import GROUND_NAME
 
 KEEP = 4  # the user forbids cutting
 NEEDED = 3  # the model cannot do without the coordinates: independent, or coupled

@@ -1,16 +1,17 @@
 """Bodies, rigid and flexible: masses, sizes, inertia tensors and directions that exist in nature."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from mbsim_cli.spec.bodies import SURFACES, Body, Cylinder, DesignPoint, DesignVector, Inertia, Orientation, Rod
+from mbsim_cli.spec.bodies import SURFACES, Body, DesignVector, Inertia, Orientation
 from mbsim_cli.spec.constraints import Angle
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.flexible import Field, FlexibleFile, FlexibleMeshed, FlexibleTerms, NodeSet
 from mbsim_cli.spec.forces import Bushing
+from mbsim_cli.spec.geometry import Geometry, Vector, carries, cross, mass_properties
 from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
@@ -19,88 +20,50 @@ from mbsim_cli.spec.sensors import AngleSensor
 _TOLERANCE = 1e-9
 Matrix = list[list[float]]
 Rows = Sequence[Sequence[Number]]
-_IDENTITY: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
-def local_point(review: Review, body: str, name: str) -> list[float] | None:
+class _Known:
+    """Values of numbers for a ``Geometry``; raises LookupError where one has none."""
+
+    def __init__(self, review: Review):
+        self._review = review
+
+    def __call__(self, number: Number) -> float:
+        if (value := self._review.value(number)) is None:
+            raise LookupError
+        return value
+
+    def vector(self, numbers: Sequence[Number]) -> Vector:
+        """Values of several numbers."""
+        return tuple(map(self, numbers))
+
+
+def _found(review: Review, read: Callable[[Geometry], tuple]) -> tuple | None:
+    """What a geometry of the file shows; None where something is missing or wrong."""
+    try:
+        return read(Geometry(_Known(review), review.model))
+    except (LookupError, ArithmeticError):
+        return None
+
+
+def local_point(review: Review, body: str, name: str) -> Vector | None:
     """Return a point's coordinates in the axes of a body; None where something is missing or wrong."""
-    if name == "origin":
-        return [0.0, 0.0, 0.0]
-    if name == "center_of_mass":
-        return _center_of_mass(review, body)
-    point = review.model.points.get(name)
-    if not isinstance(point, DesignPoint):
-        return review.vector(point[body]) if point is not None and body in point else None
-    pose, rotation = review.model.bodies[body].position, _orientation_of(review, body)
-    design, position = review.vector(point.design), [0.0, 0.0, 0.0] if pose is None else review.vector(pose)
-    if design is None or position is None or rotation is None:
+    center = review.model.bodies[body].center_of_mass if name == "center_of_mass" else None
+    if isinstance(center, str):
+        return local_point(review, body, center) if center != name else None
+    if name not in ("origin", "center_of_mass") and not carries(review.model.points.get(name), body):
         return None
-    return _transposed_times(rotation, [d - p for d, p in zip(design, position, strict=True)])
+    return _found(review, lambda geometry: geometry.point(body, name))
 
 
-def local_vector(review: Review, body: str, name: str) -> list[float] | None:
+def local_vector(review: Review, body: str, name: str) -> Vector | None:
     """Return a vector's components in the axes of a body, as given; None where something is missing or wrong."""
-    vector = review.model.vectors.get(name)
-    if isinstance(vector, DesignVector) and body in vector.bodies:
-        design, rotation = review.vector(vector.design), _orientation_of(review, body)
-        return None if design is None or rotation is None else _transposed_times(rotation, design)
-    if isinstance(vector, dict) and (body in vector or "all" in vector):
-        return review.vector(vector.get(body, vector.get("all")))
-    return _IDENTITY["xyz".index(name)] if name in ("x", "y", "z") else None
+    return _found(review, lambda geometry: geometry.vector(body, name))
 
 
-def parallel(a: list[float], b: list[float]) -> bool:
+def parallel(a: Vector, b: Vector) -> bool:
     """Whether two vectors are parallel, or one of them is zero."""
-    cross = [a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3)]
-    return math.hypot(*cross) <= _TOLERANCE * math.hypot(*a) * math.hypot(*b)
-
-
-def _center_of_mass(review: Review, name: str) -> list[float] | None:
-    body = review.model.bodies[name]
-    if isinstance(body.center_of_mass, str):
-        return local_point(review, name, body.center_of_mass) if body.center_of_mass != "center_of_mass" else None
-    if body.center_of_mass is not None:
-        return review.vector(body.center_of_mass)
-    shape = body.shape
-    if shape is not None and shape.center is not None:
-        return review.vector(shape.center)
-    if not isinstance(shape, Rod | Cylinder):
-        return [0.0, 0.0, 0.0]
-    length = review.value(shape.length)
-    return None if length is None else [length / 2 if axis == shape.axis else 0.0 for axis in "xyz"]
-
-
-def _transposed_times(m: Matrix, a: list[float]) -> list[float]:
-    return [sum(m[k][i] * a[k] for k in range(3)) for i in range(3)]
-
-
-def _orientation_of(review: Review, name: str) -> Matrix | None:
-    """Rotation from the axes of a body to global ones in the design position; None where numbers are wrong."""
-    body = review.model.bodies.get(name)
-    if body is None or (given := body.orientation) is None:
-        return _IDENTITY
-    if given.rotation_matrix is not None:
-        return review.matrix(given.rotation_matrix)
-    if given.euler_parameters is not None:
-        e = review.vector(given.euler_parameters)
-    else:
-        axis, angle = review.vector(given.axis), review.value(given.angle)
-        if axis is None or angle is None or not any(axis):
-            return None
-        norm = math.hypot(*axis)
-        e = [math.cos(angle / 2), *(math.sin(angle / 2) * a / norm for a in axis)]
-    if e is None:
-        return None
-    e0, v = e[0], e[1:]
-    skew = [[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]]
-    square = 2 * e0 * e0 - 1
-    return [[(square if i == j else 0.0) + 2 * (v[i] * v[j] + e0 * skew[i][j]) for j in range(3)] for i in range(3)]
-
-
-def about_center(tensor: Matrix, mass: float, c: list[float]) -> Matrix:
-    """Return the inertia about the centre of mass, which lies at ``c`` from where ``tensor`` is stated (Steiner)."""
-    square = sum(x * x for x in c)
-    return [[tensor[i][j] - mass * ((square if i == j else 0.0) - c[i] * c[j]) for j in range(3)] for i in range(3)]
+    return math.hypot(*cross(a, b)) <= _TOLERANCE * math.hypot(*a) * math.hypot(*b)
 
 
 def positive_semidefinite(m: Matrix, scale: float) -> bool:
@@ -163,7 +126,7 @@ def _inertia(review: Review, path: Path, name: str, body: Body) -> None:
             review.report(at, f"the moment of inertia {key} is negative: {entry:g} kg m^2")
             return
     if body.inertia_about != "center_of_mass":
-        tensor = _moved(review, name, body, tensor)
+        tensor = _moved(review, name, body)
     if tensor is None:
         return
     where = "" if body.inertia_about == "center_of_mass" else " about the centre of mass"
@@ -203,17 +166,16 @@ def _triangle(tensor: list[list[float]], scale: float) -> bool:
     return positive_semidefinite(distribution, scale)
 
 
-def _moved(review: Review, name: str, body: Body, tensor: list[list[float]]) -> list[list[float]] | None:
-    if not _all_moments_given(body.inertia) or not review.intact("bodies", name):
+def _moved(review: Review, name: str, body: Body) -> Matrix | None:
+    """The inertia about the centre of mass of a body that states it about another point."""
+    places = (local_point(review, name, point) for point in ("center_of_mass", body.inertia_about))
+    if not _all_moments_given(body.inertia) or not review.intact("bodies", name) or None in places:
         return None
-    mass = review.value(body.mass if body.mass is not None else getattr(body.shape, "mass", None))
-    if body.mass is None and body.shape is None:
-        mass = 0.0
-    center = local_point(review, name, "center_of_mass")
-    about = local_point(review, name, body.inertia_about)
-    if mass is None or center is None or about is None:
+    found = _found(review, lambda geometry: mass_properties(geometry.numbers, geometry, name)[2])
+    if found is None:
         return None
-    return about_center(tensor, mass, [c - a for c, a in zip(center, about, strict=True)])
+    xx, yy, zz, xy, xz, yz = found
+    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
 
 
 # Directions: every vector that gives one has a length, every orientation is a rotation.

@@ -11,7 +11,6 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from mbsim_cli.assembly.problem import Assembled
-from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
 from mbsim_cli.io.fields import fields_of
@@ -27,6 +26,7 @@ from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.report.camera import view_of
 from mbsim_cli.report.panels import Cells
 from mbsim_cli.spec.forces import Tyre
+from mbsim_cli.spec.geometry import split
 from mbsim_cli.study.pictures.selection import hint
 from mbsim_cli.study.result import Poses, Result, interpolated
 from mbsim_cli.system import cached_property

@@ -5,29 +5,107 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mbsim_cli.assembly.parameters.numbers import (
-    IDENTITY,
-    ZERO,
-    Matrix,
-    Numbers,
-    Scalar,
-    Vector,
-    add,
-    apply,
-    apply_transposed,
-    columns,
-    cross,
-    dot,
-    product,
-    real,
-    scale,
-    subtract,
-    transpose,
-    unit,
-    without,
-)
 from mbsim_cli.spec.bodies import DesignPoint, DesignVector, Point, VectorSpec
 from mbsim_cli.spec.model_file import ModelFile
+
+# Three-vectors and 3 x 3 matrices as tuples of floats or complex numbers.
+#
+# Every function is analytic in its arguments, so that a complex step through it gives exact derivatives; matrices
+# are tuples of rows.
+
+Scalar = Any  # float, or complex with a step
+Vector = tuple[Scalar, ...]  # three
+Matrix = tuple[Vector, ...]  # three rows
+
+ZERO: Vector = (0.0, 0.0, 0.0)
+IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def dot(a: Vector, b: Vector) -> Scalar:
+    """Sum of products (no conjugate)."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """a x b."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def add(a: Vector, b: Vector) -> Vector:
+    """a + b."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+def subtract(a: Vector, b: Vector) -> Vector:
+    """a - b."""
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+def scale(factor: Scalar, a: Vector) -> Vector:
+    """factor * a."""
+    return (factor * a[0], factor * a[1], factor * a[2])
+
+
+def length(a: Vector) -> Scalar:
+    """Square root of a . a, with positive real part."""
+    return dot(a, a) ** 0.5
+
+
+def unit(a: Vector) -> Vector:
+    """a / |a|; ZeroDivisionError for the zero vector."""
+    return scale(1.0 / length(a), a)
+
+
+def without(a: Vector, direction: Vector) -> Vector:
+    """Part of a that is perpendicular to a unit direction."""
+    return subtract(a, scale(dot(a, direction), direction))
+
+
+def real(a: Vector) -> Vector:
+    """Real parts, for decisions that must not depend on a complex step."""
+    return (a[0].real, a[1].real, a[2].real)
+
+
+def transpose(m: Matrix) -> Matrix:
+    """m^T."""
+    (p, q, r), (s, t, u), (v, w, x) = m
+    return ((p, s, v), (q, t, w), (r, u, x))
+
+
+def apply(m: Matrix, a: Vector) -> Vector:
+    """m a."""
+    (p, q, r), (s, t, u), (v, w, x) = m
+    a0, a1, a2 = a
+    return (p * a0 + q * a1 + r * a2, s * a0 + t * a1 + u * a2, v * a0 + w * a1 + x * a2)
+
+
+def apply_transposed(m: Matrix, a: Vector) -> Vector:
+    """m^T a."""
+    return add(add(scale(a[0], m[0]), scale(a[1], m[1])), scale(a[2], m[2]))
+
+
+def product(m: Matrix, n: Matrix) -> Matrix:
+    """m n; written out, as assembling spends most of its time here."""
+    (a, b, c), (d, e, f), (g, h, i) = m
+    (p, q, r), (s, t, u), (v, w, x) = n
+    return (
+        (a * p + b * s + c * v, a * q + b * t + c * w, a * r + b * u + c * x),
+        (d * p + e * s + f * v, d * q + e * t + f * w, d * r + e * u + f * x),
+        (g * p + h * s + i * v, g * q + h * t + i * w, g * r + h * u + i * x),
+    )
+
+
+def columns(x: Vector, y: Vector, z: Vector) -> Matrix:
+    """Matrix with the columns x, y, z."""
+    return transpose((x, y, z))
+
+
+def flat(m: Matrix) -> Vector:
+    """Nine entries by rows."""
+    return (*m[0], *m[1], *m[2])
+
+
+# Frames of joints, rotations and angles.
 
 GROUND_NAME = "ground"
 
@@ -200,7 +278,7 @@ Inertia = tuple[Scalar, ...]  # six: xx yy zz xy xz yz
 AXES = {"x": 0, "y": 1, "z": 2}
 
 
-def shape_center(numbers: Numbers, shape: Any) -> Vector:
+def shape_center(numbers: Any, shape: Any) -> Vector:
     """Centre of a shape in body axes: as given, else half way along a rod or cylinder, else the origin."""
     center = getattr(shape, "center", None)
     if center is not None:
@@ -211,7 +289,7 @@ def shape_center(numbers: Numbers, shape: Any) -> Vector:
     return (0.0, 0.0, 0.0)
 
 
-def shape_inertia(numbers: Numbers, shape: Any, mass: Scalar) -> Inertia:
+def shape_inertia(numbers: Any, shape: Any, mass: Scalar) -> Inertia:
     """Central inertia of a homogeneous shape."""
     if shape.type in ("rod", "cylinder"):
         length = numbers(shape.length)
@@ -249,7 +327,7 @@ def split(reference: str) -> tuple[str, str]:
 class Geometry:
     """Reads positions from the model file; every answer follows the numbers, complex step included."""
 
-    def __init__(self, numbers: Numbers, model_file: ModelFile, nodes: Mapping[str, Any] | None = None):
+    def __init__(self, numbers: Any, model_file: ModelFile, nodes: Mapping[str, Any] | None = None):
         """``nodes`` are the bodies that stand for places on bodies that deform, see ``elastic.NodeJoint``."""
         self.numbers, self._nodes = numbers, nodes or {}
         self.bodies, self.points, self.vectors = model_file.bodies, model_file.points, model_file.vectors
@@ -329,7 +407,7 @@ class Geometry:
 # Mass, centre of mass and inertia of bodies, from explicit numbers or from a shape.
 
 
-def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[Scalar, Vector, Inertia]:
+def mass_properties(numbers: Any, geometry: Geometry, name: str) -> tuple[Scalar, Vector, Inertia]:
     """Mass, centre of mass in body axes, and inertia about the centre of mass in body axes."""
     body = geometry.bodies[name]
     of_shape = getattr(body.shape, "mass", None)
@@ -348,7 +426,7 @@ def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[Sc
     return mass, centre, inertia
 
 
-def _entries(numbers: Numbers, inertia: Any) -> Inertia:
+def _entries(numbers: Any, inertia: Any) -> Inertia:
     """Six entries of an inertia given by names or as a matrix; those that stand twice count half each."""
     if isinstance(inertia, tuple):
         m = [numbers.vector(row) for row in inertia]
