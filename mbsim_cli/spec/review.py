@@ -37,11 +37,15 @@ class Review:
         """Add an issue at a path."""
         self.issues.append(self.source.issue(path, message, hint, offset, key))
 
-    def each_once(self, path: Path, names: Sequence[str]) -> None:
-        """Report names that stand in a list already."""
+    def each_once(self, path: Path, names: Iterable[str]) -> list[tuple[Path, str]]:
+        """Places and names of a list, or of keys; reports names that stand in the list already, and leaves them out."""
+        found: dict[str, Path] = {}
         for index, name in enumerate(names):
-            if name in names[:index]:
+            if name in found:
                 self.report((*path, index), f"{name!r} stands twice")
+            else:
+                found[name] = (*path, name if isinstance(names, dict) else index)
+        return [(place, name) for name, place in found.items()]
 
     def intact(self, section: str, name: str | None = None) -> bool:
         """Whether a section, or one item of it, was read without errors."""

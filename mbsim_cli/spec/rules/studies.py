@@ -119,13 +119,11 @@ def _axes(review: Review, path: Path, axes: Mapping[str, Any]) -> None:
 def _cloud(review: Review, path: Path, cloud: Cloud) -> None:
     if not cloud.parameters:
         review.report(path, "needs one parameter at least")
-    for index, name in enumerate(cloud.parameters):
+    for place, name in review.each_once(path, cloud.parameters):
         if isinstance(cloud.parameters, dict):
-            _range(review, (*path, name), cloud.parameters[name])
-        elif name in cloud.parameters[:index]:
-            review.report((*path, index), f"{name!r} stands twice")
+            _range(review, place, cloud.parameters[name])
         elif name in review.model.parameters and review.intact("parameters", name):
-            _bounded(review, (*path, index), "parameters", name)
+            _bounded(review, place, "parameters", name)
 
 
 def _bounded(review: Review, path: Path, section: str, name: str) -> None:
@@ -170,11 +168,9 @@ def _kept(review: Review, path: Path, keep: str | Sequence[str]) -> None:
         review.report(path, "there are no objectives that a study could keep", hint, key=True)
     if keep == () or (keep == "sensors" and not names and not lost):
         review.report(path, "keeps nothing", "name objectives or sensors", key=True)
-    for index, name in enumerate(keep if isinstance(keep, tuple) else ()):
+    for place, name in review.each_once(path, keep) if isinstance(keep, tuple) else ():
         if name not in names and not lost:
-            review.report((*path, index), f"unknown objective or sensor {name!r}", review.suggest(name, names))
-        elif name in keep[:index]:
-            review.report((*path, index), f"{name!r} stands twice")
+            review.report(place, f"unknown objective or sensor {name!r}", review.suggest(name, names))
 
 
 def study_of(model: ModelFile, stated: Mapping[str, Any]) -> tuple[Study | None, list[str]]:
@@ -206,7 +202,14 @@ def _optimization(review: Review, path: Path, given: Optimization) -> None:
     for name, limit in given.constraints.items():
         _limit(review, given, (*path, "constraints", name), limit, "slsqp does")
     _fields(review, path, given)
-    _variables(review, (*path, "variables"), given)
+    hint = "give those that vary bounds, or ranges here"
+    for place, name in _varying(review, (*path, "variables"), given, hint):
+        if name not in review.model.parameters or not review.intact("parameters", name):
+            continue
+        if isinstance(given.varied, dict):
+            _range_of_search(review, given, place, name, given.varied[name])
+        else:
+            _bounded(review, place, "parameters", name)
 
 
 def _limit(review: Review, given: Optimization, path: Path, limit: Limit, instead: str) -> None:
@@ -241,13 +244,10 @@ def _at_rest(review: Review, path: Path, number: Number | None, varied: set[str]
 
 
 def _fields(review: Review, path: Path, given: Optimization) -> None:
-    for index, name in enumerate(given.fields):
-        place = (*path, "fields", index)
+    for place, name in review.each_once((*path, "fields"), given.fields):
         if name not in review.names("fields"):
             continue
-        if name in given.fields[:index]:
-            review.report(place, f"{name!r} stands twice")
-        elif review.intact("fields", name) and not _are_apart(review, review.model.fields[name].bounds):
+        if review.intact("fields", name) and not _are_apart(review, review.model.fields[name].bounds):
             _bounded(review, place, "fields", name)
         elif len(users := with_densities_of(review, name)) != 1:
             review.report(place, f"field {name!r} gives the densities of {len(users)} bodies, not of one")
@@ -265,25 +265,15 @@ def _fields(review: Review, path: Path, given: Optimization) -> None:
                 review.report((*at, key), message)
 
 
-def _variables(review: Review, path: Path, given: Optimization) -> None:
-    stated = given.varied
-    if stated == "all":
+def _varying(review: Review, path: Path, given: Optimization | Fit, hint: str) -> Sequence[tuple[Path, str]]:
+    """Parameters that a search states, with their places; reports that there are none that it could vary."""
+    if given.varied == "all":
         if review.intact("parameters") and not _varied_by(review, given):
-            message = "no parameter has bounds that it could vary within"
-            review.report(path, message, "give those that vary bounds, or ranges here", key=True)
-        return
-    if not stated and not given.fields:
+            review.report(path, "no parameter has bounds that it could vary within", hint, key=True)
+        return ()
+    if not given.varied and not getattr(given, "fields", ()):
         review.report(path, "needs one parameter at least")
-    for index, name in enumerate(stated):
-        place = (*path, name if isinstance(stated, dict) else index)
-        if isinstance(stated, tuple) and name in stated[:index]:
-            review.report(place, f"{name!r} stands twice")
-        elif name not in review.model.parameters or not review.intact("parameters", name):
-            continue
-        elif isinstance(stated, dict):
-            _range_of_search(review, given, place, name, stated[name])
-        else:
-            _bounded(review, place, "parameters", name)
+    return review.each_once(path, given.varied)
 
 
 def _range_of_search(review: Review, given: Optimization, path: Path, name: str, stated: Range) -> None:
@@ -332,7 +322,10 @@ def _history(review: Review, path: Path, name: str) -> None:
 
 def _fit(review: Review, path: Path, given: Fit) -> None:
     used = [("measurements", name) for name in given.measurements] + [("hold_out", name) for name in given.hold_out]
-    _measurements(review, path, given)
+    review.each_once((*path, "measurements"), given.measurements)
+    for place, name in review.each_once((*path, "hold_out"), given.hold_out):
+        if name in given.measurements and name in review.names("measurements"):
+            review.report(place, f"{name!r} is held out, and fitted to", "leave it out of one of the lists")
     _parameters(review, (*path, "parameters"), given)
     varied = _varied_by(review, given)
     for key, name in used:
@@ -358,34 +351,11 @@ def _fit(review: Review, path: Path, given: Fit) -> None:
                     review.report((*path, "parameters"), message, hint, key=True)
 
 
-def _measurements(review: Review, path: Path, given: Fit) -> None:
-    known = review.names("measurements")
-    for key, names in (("measurements", given.measurements), ("hold_out", given.hold_out)):
-        for index, name in enumerate(names):
-            place = (*path, key, index)
-            if name not in known:
-                continue
-            if name in names[:index]:
-                review.report(place, f"{name!r} stands twice")
-            elif key == "hold_out" and name in given.measurements:
-                review.report(place, f"{name!r} is held out, and fitted to", "leave it out of one of the lists")
-
-
 def _parameters(review: Review, path: Path, given: Fit) -> None:
     stated = given.parameters
-    if stated == "all":
-        if review.intact("parameters") and not _varied_by(review, given):
-            message = "no parameter has bounds that it could vary within"
-            review.report(path, message, "name the parameters that are estimated", key=True)
-        return
-    if not stated:
-        review.report(path, "needs one parameter at least")
     fitted_to = [review.model.measurements[name] for name in given.measurements if name in review.model.measurements]
-    for index, name in enumerate(stated):
-        place = (*path, index if isinstance(stated, tuple) else name)
-        if isinstance(stated, tuple) and name in stated[:index]:
-            review.report(place, f"{name!r} stands twice")
-        elif fitted_to and all(name in measured.parameters for measured in fitted_to):
+    for place, name in _varying(review, path, given, "name the parameters that are estimated"):
+        if fitted_to and all(name in measured.parameters for measured in fitted_to):
             message = f"every measurement states its own value of {name!r}"
             review.report(place, message, "leave it out", key=isinstance(stated, dict))
         elif isinstance(stated, dict):
