@@ -10,6 +10,19 @@ from mbsim_cli.spec.expressions.number import Formula, Several
 from mbsim_cli.spec.expressions.syntax import PARTS
 from mbsim_cli.spec.expressions.units import Label
 
+UNITS = {  # of what sensors show, by their type, without a time derivative; of tyres, contacts and bushings by quantity
+    **dict.fromkeys(("position", "distance", "displacement", "deflection", "penetration"), "m"),
+    **dict.fromkeys(("velocity", "velocity_along", "sliding_speed"), "m/s"),
+    **dict.fromkeys(("acceleration", "acceleration_along"), "m/s^2"),
+    **dict.fromkeys(("angle", "roll", "pitch", "yaw", "rotation"), "rad"),
+    **dict.fromkeys(("direction", "longitudinal_slip", "lateral_slip"), "1"),
+    **dict.fromkeys(("kinetic_energy", "potential_energy", "strain_energy"), "J"),
+    **dict.fromkeys(("force", "normal_load", "longitudinal_force", "lateral_force", "normal_force", "friction"), "N"),
+    "angular_velocity": "rad/s",
+    "angular_acceleration": "rad/s^2",
+    "torque": "N m",
+}
+
 
 class _Sensor(Spec):
     width: ClassVar[int] = 1

@@ -26,6 +26,7 @@ from mbsim_cli.spec.parameters import places
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import local_point
+from mbsim_cli.spec.sensors import UNITS
 
 _DEGREES = re.compile(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)? deg\s*")
 _NAMED = {"laws": "law", "roads": "road", "materials": "material", "fields": "field"}  # what acts by its name alone
@@ -257,21 +258,8 @@ def _largest_moment(review: Review, given: Inertia | Matrix | None) -> float | N
 # Sums and comparisons in expressions of quantities whose units are known and differ.
 
 
-_UNITS = {
-    "position": "m",
-    "velocity": "m/s",
-    "acceleration": "m/s^2",
-    "angular_velocity": "rad/s",
-    "angular_acceleration": "rad/s^2",
-    "direction": "1",
-    "kinetic_energy": "J",
-    "potential_energy": "J",
-    "strain_energy": "J",
-    "velocity_along": "m/s",
-    "acceleration_along": "m/s^2",
-}
-_OF_ORDER = {"distance": "m", "displacement": "m", "angle": "rad", "roll": "rad", "pitch": "rad", "yaw": "rad"}
 _RATES = ("", "/s", "/s^2")
+_OF_OTHERS = ("force", "torque")  # sensors of what may have either unit
 _PARTS = {"force": "N", "moment": "N m"}  # of reactions
 _ALIKE = {"min": 0, "max": 0, "hypot": 0, "atan2": 0, "if": 1, "clip": 0}  # functions whose arguments, from one on, add
 _SAME = ("abs", "norm", "min", "max", "hypot", "clip")  # those that keep the unit
@@ -406,9 +394,8 @@ class _Units:
             joint, _, coordinate = spec.coordinate.partition(".")
             known = joint in self._model.joints and (("joints", joint) not in self._model.derived.made)
             return self._of_coordinate(coordinate, order) if known else ""
-        if spec.type in _OF_ORDER:
-            return _OF_ORDER[spec.type] + _RATES[order]
-        return _UNITS.get(spec.type, "")
+        known = spec.type in UNITS and spec.type not in _OF_OTHERS
+        return UNITS[spec.type] + _RATES[order] if known else ""
 
     @staticmethod
     def _of_coordinate(coordinate: str, order: int) -> str:

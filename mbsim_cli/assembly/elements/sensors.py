@@ -46,10 +46,10 @@ from mbsim_cli.spec import sensors
 from mbsim_cli.spec.constraints import Distance, PointOnLine, PointOnPlane
 from mbsim_cli.spec.geometry import IDENTITY, ZERO, Geometry, Matrix, Vector, flat, split
 from mbsim_cli.spec.geometry import unit as unit_vector
-from mbsim_cli.spec.sensors import ExpressionSensor
+from mbsim_cli.spec.sensors import UNITS, ExpressionSensor
 from mbsim_cli.spec.states import StateJoint
 
-PARTS = {"force": "N", "moment": "N m"}
+PARTS = {"force": "N", "moment": "N m"}  # of reactions
 
 
 class ReactionTable:
@@ -159,30 +159,6 @@ def _with(model: Model, identities: Sequence[Identity]) -> Model:
 
 _COLUMNS = ("kind", "body", "index", "order", "theta")
 COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}  # labels by width
-_UNITS = {
-    "position": "m", "velocity": "m/s", "acceleration": "m/s^2",
-    "angular_velocity": "rad/s", "angular_acceleration": "rad/s^2",
-}  # fmt: skip
-_BUSHING_UNITS = {
-    BushingQuantity.FORCE: "N",
-    BushingQuantity.TORQUE: "N m",
-    BushingQuantity.DISPLACEMENT: "m",
-    BushingQuantity.ROTATION: "rad",
-}
-_CONTACT_UNITS = {
-    ContactQuantity.NORMAL_FORCE: "N",
-    ContactQuantity.SLIDING_SPEED: "m/s",
-    ContactQuantity.FRICTION: "N",
-    ContactQuantity.PENETRATION: "m",
-}
-_TYRE_UNITS = {
-    TyreQuantity.NORMAL_LOAD: "N",
-    TyreQuantity.LONGITUDINAL_SLIP: "1",
-    TyreQuantity.LATERAL_SLIP: "1",
-    TyreQuantity.LONGITUDINAL_FORCE: "N",
-    TyreQuantity.LATERAL_FORCE: "N",
-    TyreQuantity.DEFLECTION: "m",
-}
 
 
 @dataclass(frozen=True)
@@ -260,7 +236,7 @@ class SensorTable:
                 self._append(name, self._deformation(spec), 3)
             case "bushing":
                 number, first = self._force_number[spec.bushing], BushingQuantity[spec.quantity.upper()]
-                unit = _BUSHING_UNITS[first]
+                unit = UNITS[spec.quantity]
                 entries = [Entry(Sensor.TYRE, unit, index=number, order=first + k) for k in range(3)]
                 self._append(name, entries, 3)
             case _:
@@ -370,28 +346,28 @@ class SensorTable:
             case "position" | "velocity" | "acceleration":
                 body, point = split(spec.point)
                 offset = theta.add(lambda: geometry.point(body, point))
-                return Entry(Sensor[kind.upper()], _UNITS[kind], index[body], theta=offset)
+                return Entry(Sensor[kind.upper()], UNITS[kind], index[body], theta=offset)
             case "direction":
                 body, vector = split(spec.vector)
                 offset = theta.add(lambda: geometry.vector(body, vector))
-                return Entry(Sensor.DIRECTION, "1", index[body], theta=offset)
+                return Entry(Sensor.DIRECTION, UNITS[kind], index[body], theta=offset)
             case "velocity_along" | "acceleration_along":
                 (body, point), (carrier, vector) = split(spec.point), split(spec.vector)
                 offset = theta.add(
                     lambda: (*geometry.point(body, point), *unit_vector(geometry.vector(carrier, vector)))
                 )
                 order = 1 if kind == "velocity_along" else 2
-                return Entry(Sensor.ALONG, "m" + RATES[order], index[body], index[carrier], order, offset)
+                return Entry(Sensor.ALONG, UNITS[kind], index[body], index[carrier], order, offset)
             case "angular_velocity" | "angular_acceleration":
-                return Entry(Sensor[kind.upper()], _UNITS[kind], index[spec.body])
+                return Entry(Sensor[kind.upper()], UNITS[kind], index[spec.body])
             case "roll" | "pitch" | "yaw":
-                unit = "rad" + RATES[spec.derivative]
+                unit = UNITS[kind] + RATES[spec.derivative]
                 return Entry(Sensor.ATTITUDE, unit, index[spec.body], Attitude[kind.upper()], spec.derivative)
             case "kinetic_energy" | "potential_energy":
-                return Entry(Sensor[kind.upper()], "J")
+                return Entry(Sensor[kind.upper()], UNITS[kind])
             case "strain_energy":
                 number = [deforming.name for deforming in self._system.elastic].index(spec.body)
-                return Entry(Sensor.STRAIN_ENERGY, "J", index=number)
+                return Entry(Sensor.STRAIN_ENERGY, UNITS[kind], index=number)
             case "elastic_coordinate":
                 return self._elastic(spec, path)
             case "force":  # along a measure, or on a body; of a contact that of all its parts
@@ -399,8 +375,8 @@ class SensorTable:
                 code = Sensor.FORCE if self._forces.rows[number][0] in ALONG else Sensor.FORCE_ON_BODY
                 return Entry(code, self._forces.units[number], self._forces.parts.get(spec.force, 0) - 1, number)
             case "tyre":
-                quantity = TyreQuantity[spec.quantity.upper()]
-                return Entry(Sensor.TYRE, _TYRE_UNITS[quantity], index=self._force_number[spec.tyre], order=quantity)
+                number, quantity = self._force_number[spec.tyre], TyreQuantity[spec.quantity.upper()]
+                return Entry(Sensor.TYRE, UNITS[spec.quantity], index=number, order=quantity)
             case "contact":
                 return self._contact(spec, path)
             case "multiplier":
@@ -416,11 +392,11 @@ class SensorTable:
         if spec.part is not None and spec.part > parts:
             self._system.issue(f"{path}.part", f"contact {spec.contact!r} has {parts} parts")
         elif spec.part is not None:
-            return Entry(Sensor.TYRE, _CONTACT_UNITS[read], index=number + spec.part - 1, order=read)
+            return Entry(Sensor.TYRE, UNITS[spec.quantity], index=number + spec.part - 1, order=read)
         elif parts > 1 and read not in (ContactQuantity.NORMAL_FORCE, ContactQuantity.FRICTION):
             message = f"contact {spec.contact!r} has {parts} parts, each with a {spec.quantity} of its own"
             self._system.issue(f"{path}.quantity", message, "name one by its number, as part: 1")
-        return Entry(Sensor.TYRE, _CONTACT_UNITS[read], parts - 1, number, read)
+        return Entry(Sensor.TYRE, UNITS[spec.quantity], parts - 1, number, read)
 
     def _elastic(self, spec: sensors.ElasticCoordinate, path: str) -> Entry:
         """An elastic coordinate, or a time derivative of it."""
@@ -456,15 +432,15 @@ class SensorTable:
 
     def _of_measure(self, spec: Any, path: str) -> Entry:
         """A coordinate, distance or angle, or a time derivative of it."""
-        measures, order = self._measures, spec.derivative
+        measures, order, unit = self._measures, spec.derivative, UNITS.get(spec.type, "")
         match spec.type:
             case "distance":
-                measure, unit = measures.distance(spec.points), "m"
+                measure = measures.distance(spec.points)
             case "angle":
-                measure, unit = measures.angle(spec.vectors, spec.axis, path), "rad"
+                measure = measures.angle(spec.vectors, spec.axis, path)
             case "displacement":
                 (carrier, origin), (_, direction) = split(spec.points[0]), split(spec.direction)
-                measure, unit = measures.projection(carrier, direction, origin, spec.points[1]), "m"
+                measure = measures.projection(carrier, direction, origin, spec.points[1])
             case _:
                 coordinate = self._system.coordinate(spec.coordinate)
                 joint = self._system.joints[coordinate.joint]
