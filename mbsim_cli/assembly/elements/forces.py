@@ -108,7 +108,7 @@ class ForceTable:
         )
         joint = self._system.joints.get(split(getattr(spec, "coordinate", None) or "")[0])
         axes = NONE if isinstance(joint, StateJoint) else Axes.GLOBAL  # the rate of a state does no work
-        self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, axes, laws, offset))
+        self._append(name, unit, Force.ALONG_MEASURE, offset, measure=measure, axes=axes, laws=laws)
 
     def _moving_parts(self, name: str, spec: Any, keys: tuple[str, ...], natural: Any, measure: int) -> set[str]:
         """Keys of stiffness, damping and force that are expressions; their sum is registered for the next force."""
@@ -141,7 +141,7 @@ class ForceTable:
             terms.append(Term(Law.ONE_SIDED, 3, lambda: (n(spec.maximum), n(spec.onset), n(spec.stiffness))))
         laws = (NONE, self._laws.add(f"forces.{name}", terms), NONE)
         offset = self._system.theta.add(lambda: (0.0, 0.0, 0.0, 0.0))
-        self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, laws, offset))
+        self._append(name, unit, Force.ALONG_MEASURE, offset, measure=measure, laws=laws)
 
     def _add_anti_roll_bar(self, name: str, spec: "forces.AntiRollBar") -> None:
         """A spring on the weighted sum of two coordinates."""
@@ -161,7 +161,7 @@ class ForceTable:
         if spec.natural == "auto":
             self.automatic.append((offset + NATURAL_VALUE, measure))
         unit = force_on(unit_of(split(spec.coordinates[0])[1]))
-        self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, (NONE, NONE, NONE), offset))
+        self._append(name, unit, Force.ALONG_MEASURE, offset, measure=measure)
 
     def _add_drag(self, name: str, spec: "forces.Drag") -> None:
         body, point = split(spec.point)
@@ -174,7 +174,7 @@ class ForceTable:
                 0.5 * n(spec.density) * n(spec.area) * n(spec.coefficient),
             )
         )
-        self._append(name, "N", (Force.DRAG, NONE, self._on(body), Axes.GLOBAL, (NONE, NONE, NONE), offset))
+        self._append(name, "N", Force.DRAG, offset, self._on(body))
 
     def _add_wing(self, name: str, spec: "forces.Wing") -> None:
         (body, point), (_, normal) = split(spec.point), split(spec.normal)
@@ -185,8 +185,7 @@ class ForceTable:
             plate = (*geometry.point(body, point), *unit(geometry.vector(body, normal)), *n.vector(spec.wind))
             return (*plate, size * n(spec.drag_coefficient), size * n(spec.lift_slope))
 
-        row = (Force.WING, NONE, self._on(body), Axes.GLOBAL, (NONE, NONE, NONE), self._system.theta.add(block))
-        self._append(name, "N", row)
+        self._append(name, "N", Force.WING, self._system.theta.add(block), self._on(body))
 
     def _add_tyre(self, name: str, spec: Any) -> None:
         (body, center), (_, axis) = split(spec.center), split(spec.axis)
@@ -203,7 +202,7 @@ class ForceTable:
         offset = self._system.theta.add(block)
         laws = (self._roads.number(spec.road, f"forces.{name}.road"), NONE, NONE)
         kind = Force.TYRE_MAGIC_FORMULA if magic else Force.TYRE_LINEAR
-        self._append(name, "N", (kind, NONE, self._on(body), Axes.GLOBAL, laws, offset))
+        self._append(name, "N", kind, offset, self._on(body), laws=laws)
 
     def _add_contact(self, name: str, spec: Any) -> None:
         """Spheres or rims of the second body, one element each, against a face of the first."""
@@ -234,8 +233,8 @@ class ForceTable:
                 )  # fmt: skip
 
             pair = self._measures.pairs.number(index[first], index[part.body])
-            row = (kind, NONE, pair, Axes.GLOBAL, (road, NONE, NONE), self._system.theta.add(block))
-            self._append(name if len(parts) == 1 else f"{name}.{number}", "N", row)
+            own = name if len(parts) == 1 else f"{name}.{number}"
+            self._append(own, "N", kind, self._system.theta.add(block), pair, laws=(road, NONE, NONE))
 
     def _parts(self, shape: Any) -> list["_Part"]:
         """Spheres and rims of a shape."""
@@ -298,8 +297,8 @@ class ForceTable:
         laws = [(f"forces.{name}.laws.{key}", law) for key, law in spec.laws or ()]
         directions = [self._laws.number(law, path, of_time=False) for path, law in laws] or [NONE] * 6
         pair = self._measures.pairs.number(*(self._system.topology.index[body] for body in bodies))
-        row = (NONE, NONE, NONE, *directions)
-        self._append(name, "N", (Force.BUSHING, NONE, pair, Axes.GLOBAL, row, self._system.theta.add(block)))
+        offset, row = self._system.theta.add(block), (NONE, NONE, NONE, *directions)
+        self._append(name, "N", Force.BUSHING, offset, pair, laws=row)
 
     def _dissipation(self, spec: "forces.Contact") -> Scalar:
         """chi of F = K d^e (1 + chi d'), stated or from a restitution at an impact speed; docs/theory/contact.md."""
@@ -338,14 +337,17 @@ class ForceTable:
         pair = self._on(body)
         laws = (self._laws.number(spec.law, f"forces.{name}.law"), NONE, NONE)
         kind, unit = (Force.POINT_FORCE, "N") if spec.type == "force" else (Force.TORQUE, "N m")
-        self._append(name, unit, (kind, NONE, pair, Axes[spec.axes.upper()], laws, offset))
+        self._append(name, unit, kind, offset, pair, axes=Axes[spec.axes.upper()], laws=laws)
 
     _add_torque = _add_force
 
-    def _append(self, name: str, unit: str, row: tuple) -> None:
+    def _append(
+        self, name: str, unit: str, kind: Force, theta: int, pair: int = NONE, *, measure: int = NONE,
+        axes: int = Axes.GLOBAL, laws: tuple[int, ...] = (NONE, NONE, NONE),
+    ) -> None:  # fmt: skip
         self.names.append(name)
         self.units.append(unit)
-        self.rows.append(row)
+        self.rows.append((kind, measure, pair, axes, laws, theta))
 
 
 def _without_length(spec: "forces.Force") -> bool:

@@ -126,16 +126,12 @@ class LawTable:
             case "spline" if law.between != "cubic":
                 return [_joined(numbers, law)]
             case "spline":
-                return [
-                    spline_term(
-                        len(law.values),
-                        lambda: (numbers.vector(law.arguments), numbers.vector(law.values)),
-                        law.extrapolate,
-                    )
-                ]
+                rows = len(law.values)
+                given = lambda: (numbers.vector(law.arguments), numbers.vector(law.values))  # noqa: E731
+                return [spline_term(rows, given, law.extrapolate)]
         kind = Law[law.type.upper()]
-        given = law.coefficients if kind == Law.POLYNOMIAL else ()
-        return [Term(kind, len(given) or _COUNTS[kind], lambda: coefficients(numbers, law))]
+        count = len(law.coefficients) if kind == Law.POLYNOMIAL else _COUNTS[kind]
+        return [Term(kind, count, lambda: coefficients(numbers, law))]
 
     def _breaks(self, law: Any) -> Iterator[float]:
         """Ends of windows and pieces."""
@@ -272,21 +268,11 @@ class RoadTable:
                 level = Term(Law.ONE_SIDED, 3, lambda: (n(road.end), n(road.onset), -n(road.slope)))
                 return [rise] if road.end is None else [rise, level]
             case "step":
-                return [
-                    Term(
-                        Law.SMOOTH_STEP,
-                        4,
-                        lambda: (n(road.position), n(road.position) + n(road.width), 0.0, n(road.height)),
-                    )
-                ]
+                edge = lambda: (n(road.position), n(road.position) + n(road.width), 0.0, n(road.height))  # noqa: E731
+                return [Term(Law.SMOOTH_STEP, 4, edge)]
             case "sinusoidal":
-                return [
-                    Term(
-                        Law.HARMONIC,
-                        4,
-                        lambda: (n(road.offset), n(road.amplitude), 2 * pi / n(road.wavelength), n(road.phase)),
-                    )
-                ]
+                wave = lambda: (n(road.offset), n(road.amplitude), 2 * pi / n(road.wavelength), n(road.phase))  # noqa: E731
+                return [Term(Law.HARMONIC, 4, wave)]
             case "bumps":
                 return [self._bump(road, position) for position in road.positions]
             case "sum":

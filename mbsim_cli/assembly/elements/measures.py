@@ -1,6 +1,7 @@
 """Measures, scalar functions of the configuration, and constraints: measures that equal targets."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from mbsim_cli.assembly.tree.joints import (
 from mbsim_cli.assembly.tree.system import Coordinate, System, unit_of
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.codes import Column, Measure
-from mbsim_cli.model.layout import MEASURE_SIZE, NO_CURVES, NONE, Constraints, Curves, Followers, Laws, Measures
+from mbsim_cli.model.layout import MEASURE_SIZE, NONE, Constraints, Curves, Followers, Laws, Measures
 from mbsim_cli.spec import constraints
 from mbsim_cli.spec.constraints import CablePart
 from mbsim_cli.spec.geometry import ZERO, Geometry, Scalar, Vector, frame, scale, split, transpose, unit, without
@@ -33,42 +34,45 @@ _UNITS = {
 _CUT_AXES = {"x": 0, "y": 1, "displacement": 2}  # joint axis that a translation of a cut joint is projected on
 
 
+class MeasureRow(NamedTuple):
+    """A measure as ``Measures`` has it; ``curve`` is a law, or NONE."""
+
+    kind: int
+    pair: int
+    offset: int
+    coordinates: list[int]
+    curve: int
+
+
 class MeasureTable:
     """Collects measures; equal requests by the user's names give one measure."""
 
     def __init__(self, system: System, pairs: PairTable):
         self._system, self._geometry, self._theta, self.pairs = system, system.geometry, system.theta, pairs
-        self.kind: list[int] = []
-        self.pair: list[int] = []
-        self.offset: list[int] = []
-        self._coordinates: list[list[int]] = []
-        self._curve: list[int] = []  # law, or NONE
+        self.rows: list[MeasureRow] = []
         self._known: dict[tuple, int] = {}
 
     def table(self, laws: Laws | None = None) -> Measures:
         """The measures as arrays; those with curves need the table of ``laws``."""
-        first = [0]
-        for coordinates in self._coordinates:
-            first.append(first[-1] + len(coordinates))
-        flat = [coordinate for coordinates in self._coordinates for coordinate in coordinates]
-        curves = Curves(integers(self._curve), laws) if laws is not None and set(self._curve) - {NONE} else NO_CURVES
-        found = table(Measures, kind=self.kind, pair=self.pair, theta=self.offset, first=first, coordinate=flat)
-        return found._replace(curves=curves)
+        kind, pair, offset, coordinates, curve = zip(*self.rows, strict=True) if self.rows else ((),) * 5
+        first, flat = np.cumsum([0, *map(len, coordinates)]), chain.from_iterable(coordinates)
+        found = table(Measures, kind=kind, pair=pair, theta=offset, first=first, coordinate=flat)
+        if laws is None or set(curve) <= {NONE}:
+            return found
+        return found._replace(curves=Curves(integers(curve), laws))
 
     def unit(self, measure: int) -> str:
         """Unit of a measure; a weighted sum counts in that of its first coordinate."""
-        kind = self.kind[measure]
-        if kind == Measure.COORDINATES:
-            return unit_of(self._system.columns[self._coordinates[measure][0]][1].coordinate)
-        return _UNITS[Measure(kind)]
+        row = self.rows[measure]
+        if row.kind == Measure.COORDINATES:
+            return unit_of(self._system.columns[row.coordinates[0]][1].coordinate)
+        return _UNITS[Measure(row.kind)]
 
     def keep(self, wanted: Sequence[int]) -> list[int]:
         """Drop all other measures; return the new numbers of those kept."""
         kept = sorted(set(wanted))
         new = {old: number for number, old in enumerate(kept)}
-        lists: tuple[list[Any], ...] = (self.kind, self.pair, self.offset, self._coordinates, self._curve)
-        for rows in lists:
-            rows[:] = [rows[old] for old in kept]
+        self.rows = [self.rows[old] for old in kept]
         self._known = {key: new[old] for key, old in self._known.items() if old in new}
         return [new[old] for old in wanted]
 
@@ -165,12 +169,8 @@ class MeasureTable:
         return self._append(kind, pair, self._theta.add(numbers), [])
 
     def _append(self, kind: Measure, pair: int, offset: int, coordinates: list[int], curve: int = NONE) -> int:
-        self.kind.append(int(kind))
-        self.pair.append(pair)
-        self.offset.append(offset)
-        self._coordinates.append(coordinates)
-        self._curve.append(curve)
-        return len(self.kind) - 1
+        self.rows.append(MeasureRow(int(kind), pair, offset, coordinates, curve))
+        return len(self.rows) - 1
 
     def _of_cut_joint(self, coordinate: Coordinate, path: str) -> int:
         """Coordinate of a cut joint, measured between its frames."""
@@ -208,27 +208,44 @@ class Identity(NamedTuple):
     automatic: bool
 
 
+class EquationRow(NamedTuple):
+    """An equation as ``Constraints`` has it; an ``automatic`` target is the measure's initial value."""
+
+    name: str
+    measure: int
+    offset: int
+    law: int
+    automatic: bool
+    follower: int  # column, or NONE
+
+
 class ConstraintTable:
     """Collects equations."""
 
     def __init__(self, system: System, measures: MeasureTable, laws: LawTable):
         self._system, self.measures, self._laws = system, measures, laws
-        self.names: list[str] = []
-        self.measure: list[int] = []
-        self.offset: list[int] = []
-        self.law: list[int] = []
-        self._follower: list[int] = []  # column, or NONE
-        self._automatic: list[bool] = []  # the target is the measure's initial value
+        self.rows: list[EquationRow] = []
+
+    @property
+    def names(self) -> list[str]:
+        """Name of every equation."""
+        return [row.name for row in self.rows]
+
+    @property
+    def measure(self) -> list[int]:
+        """Measure of every equation."""
+        return [row.measure for row in self.rows]
 
     def table(self) -> Constraints:
         """The equations as arrays."""
-        found = table(Constraints, measure=self.measure, theta=self.offset, law=self.law)
-        return found._replace(followers=Followers(integers(self._follower))) if self.followers.size else found
+        _, measure, offset, law, _, follower = zip(*self.rows, strict=True) if self.rows else ((),) * 6
+        found = table(Constraints, measure=measure, theta=offset, law=law)
+        return found._replace(followers=Followers(integers(follower))) if self.followers.size else found
 
     @property
     def followers(self) -> np.ndarray:
         """Columns that equal measures."""
-        return integers([column for column in self._follower if column != NONE])
+        return integers(row.follower for row in self.rows if row.follower != NONE)
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -259,9 +276,8 @@ class ConstraintTable:
         law = self._laws.number(given, f"{path}.law")
         match spec.type:
             case "distance":
-                self._add_target(name, measures.distance(spec.points), spec.distance, law)
-                if isinstance(spec, CablePart):
-                    self._follower[-1] = self._system.coordinate(spec.coordinate).column
+                follower = self._system.coordinate(spec.coordinate).column if isinstance(spec, CablePart) else NONE
+                self._add_target(name, measures.distance(spec.points), spec.distance, law, follower)
             case "angle":
                 self._add_target(name, measures.angle(spec.vectors, spec.axis, path), spec.angle, law)
             case "coupling" if spec.of is not None:
@@ -282,23 +298,19 @@ class ConstraintTable:
 
     def keep(self, wanted: list[bool]) -> list[Identity]:
         """Keep the equations of a mask; drop and return the others, with measures that only these read."""
-        kinds, pairs, blocks = self.measures.kind, self.measures.pair, self.measures.offset
-        lists: tuple[list[Any], ...] = (self.names, self.measure, self.offset, self.law, self._automatic)
-        self._follower = [c for c, keep in zip(self._follower, wanted, strict=True) if keep]
         dropped = [
-            Identity(name, kinds[measure], pairs[measure], blocks[measure], *rest)
-            for (name, measure, *rest), keep in zip(zip(*lists, strict=True), wanted, strict=True)
+            Identity(row.name, *self.measures.rows[row.measure][:3], row.offset, row.law, row.automatic)
+            for row, keep in zip(self.rows, wanted, strict=True)
             if not keep
         ]
-        for rows in lists:
-            rows[:] = [row for row, keep in zip(rows, wanted, strict=True) if keep]
-        self.measure = self.measures.keep(self.measure)
+        kept = [row for row, keep in zip(self.rows, wanted, strict=True) if keep]
+        measures = self.measures.keep([row.measure for row in kept])
+        self.rows = [row._replace(measure=measure) for row, measure in zip(kept, measures, strict=True)]
         return dropped
 
     def automatic(self) -> list[tuple[int, int]]:
         """Targets that are the measure's initial value: (theta index, measure)."""
-        rows = zip(self.offset, self.measure, self._automatic, strict=True)
-        return [(offset, measure) for offset, measure, automatic in rows if automatic]
+        return [(row.offset, row.measure) for row in self.rows if row.automatic]
 
     def _coupling(self, spec: Any, path: str, curve: int = NONE) -> int:
         """Weighted sum of tree coordinates, in the declared sense of each, or one less a law of the other."""
@@ -318,21 +330,15 @@ class ConstraintTable:
             lambda: [s * numbers(n) for s, n in zip(signs, spec.factors.values(), strict=True)],
         )
 
-    def _add_target(self, name: str, measure: int, target: Any, law: int = NONE) -> None:
+    def _add_target(self, name: str, measure: int, target: Any, law: int = NONE, follower: int = NONE) -> None:
         """Equation with a stated target, or with the measure's initial value."""
-        numbers = self._system.geometry.numbers
-        if target == "auto":
-            self.add(name, measure, lambda: (0.0,), law)
-            self._automatic[-1] = True
-        else:
-            self.add(name, measure, lambda: (numbers(target),), law)
+        numbers, automatic = self._system.geometry.numbers, target == "auto"
+        self.add(name, measure, lambda: (0.0 if automatic else numbers(target),), law, automatic, follower)
 
-    def add(self, name: str, measure: int, target: Callable[[], tuple[Scalar]], law: int = NONE) -> int:
+    def add(
+        self, name: str, measure: int, target: Callable[[], tuple[Scalar]], law: int = NONE, automatic: bool = False,
+        follower: int = NONE,
+    ) -> int:  # fmt: skip
         """Add the equation of a measure that equals a target plus a law of time; return its number."""
-        self.names.append(name)
-        self.measure.append(measure)
-        self.offset.append(self._system.theta.add(target))
-        self.law.append(law)
-        self._follower.append(NONE)
-        self._automatic.append(False)
-        return len(self.names) - 1
+        self.rows.append(EquationRow(name, measure, self._system.theta.add(target), law, automatic, follower))
+        return len(self.rows) - 1

@@ -57,7 +57,7 @@ class ReactionTable:
 
     def __init__(self, system: System, pairs: PairTable, constraints: ConstraintTable, identities: Sequence[Identity]):
         self._system, self._pairs, self._identities = system, pairs, identities
-        measures = [constraints.measures.pair[measure] for measure in constraints.measure]
+        measures = [constraints.measures.rows[measure].pair for measure in constraints.measure]
         self._pair = [*measures, *(identity.pair for identity in identities)]  # of each equation, NONE of coordinates
         self._equations: dict[str, list[int]] = {}
         for number, name in enumerate([*constraints.names, *(identity.name for identity in identities)]):
@@ -192,7 +192,7 @@ class SensorTable:
 
     def __init__(self, system: System, measures: MeasureTable, forces: ForceTable, constraints: ConstraintTable):
         self._system, self._measures, self._forces = system, measures, forces
-        self._constraints, self._constraint_units = list(constraints.names), constraints.units
+        self._constraints, self._constraint_units = constraints.names, constraints.units
         self._force_number = {name: number for number, name in enumerate(forces.names)}
         for name, parts in forces.parts.items():
             if parts > 1:
@@ -425,7 +425,7 @@ class SensorTable:
                     lambda node, axis: deforming.current().nodes[node].phi.M0[:, axis].tolist(), place, axis
                 )
                 measure = self._measures.combination(columns, shapes)
-                row = ShapeRow(deforming, place, axis, self._measures.offset[measure], 1.0)
+                row = ShapeRow(deforming, place, axis, self._measures.rows[measure].offset, 1.0)
                 self._system.shape_rows.append(row)
             entries.append(Entry(Sensor.MEASURE, unit, index=measure, order=spec.derivative))
         return entries

@@ -132,9 +132,12 @@ def _inertia(review: Review, path: Path, name: str, body: Body) -> None:
     where = "" if body.inertia_about == "center_of_mass" else " about the centre of mass"
     if not positive_semidefinite(tensor, scale):
         review.report(place, f"the inertia{where} is not positive semi-definite", "no body has it")
-    elif _all_moments_given(body.inertia) and not _triangle(tensor, scale):
-        hint = "no principal moment may exceed the sum of the other two"
-        review.report(place, f"the inertia{where} violates the triangle inequalities", hint)
+    elif _all_moments_given(body.inertia):
+        half_trace = sum(tensor[i][i] for i in range(3)) / 2 + MEASURED / 2 * scale
+        distribution = [[(half_trace if i == j else 0.0) - tensor[i][j] for j in range(3)] for i in range(3)]
+        if not positive_semidefinite(distribution, scale):
+            hint = "no principal moment may exceed the sum of the other two"
+            review.report(place, f"the inertia{where} violates the triangle inequalities", hint)
 
 
 def _tensor(review: Review, place: Path, given: Inertia | Rows) -> list[list[float]] | None:
@@ -158,12 +161,6 @@ def _tensor(review: Review, place: Path, given: Inertia | Rows) -> list[list[flo
 def _all_moments_given(given: Inertia | Rows | None) -> bool:
     # a planar model states zz alone: what it leaves out is not checked
     return not isinstance(given, Inertia) or None not in (given.xx, given.yy, given.zz)
-
-
-def _triangle(tensor: list[list[float]], scale: float) -> bool:
-    half_trace = sum(tensor[i][i] for i in range(3)) / 2 + MEASURED / 2 * scale
-    distribution = [[(half_trace if i == j else 0.0) - tensor[i][j] for j in range(3)] for i in range(3)]
-    return positive_semidefinite(distribution, scale)
 
 
 def _moved(review: Review, name: str, body: Body) -> Matrix | None:
