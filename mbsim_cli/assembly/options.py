@@ -10,7 +10,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import UsageError, either
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, MOST_STEPS
 from mbsim_cli.model.problem import INTEGRATED, Options
-from mbsim_cli.spec.analysis import SmallMotions
+from mbsim_cli.spec.analysis import Equilibrium, InverseDynamics, Kinematics, SmallMotions
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import ModelFile
 
@@ -41,40 +41,22 @@ def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Opt
     If an override chooses a formulation of the other family, settings that only the file's formulation has are dropped.
     """
     analysis, over = model_file.analysis, _known(overrides)
-    if analysis.type == "inverse_dynamics":
-        given = {
-            "analysis": analysis.type,
-            "formulation": "recursive-newton-euler",
-            "duration": numbers(analysis.duration),
-            "sensitivity": analysis.sensitivity.method,
-        } | {name: value for name, value in over.items() if name in _OF_INVERSE}
-        return Options(**given | {"step": _step(analysis.sampling, numbers, over, given["duration"], None)})
-    if analysis.type == "equilibrium":
-        method = over.get("sensitivity", analysis.sensitivity.method)
-        return Options(analysis=analysis.type, formulation="statics", duration=0.0, sensitivity=method)
-    if isinstance(analysis, SmallMotions):
-        method, start = over.get("sensitivity", analysis.sensitivity.method), analysis.start or "declared"
-        return Options(
-            analysis=analysis.type,
-            formulation="linear",
-            duration=0.0,
-            sensitivity=method,
-            at=analysis.at,
-            start=start,
-            modes=getattr(analysis, "count", None),
-        )
-    if analysis.type == "kinematics":
-        given = {"sensitivity": analysis.sensitivity.method, "duration": numbers(analysis.lasts)}
+    given: dict[str, Any] = {"analysis": analysis.type, "sensitivity": analysis.sensitivity.method}
+    if isinstance(analysis, Equilibrium | SmallMotions):
+        given |= {"sensitivity": over.get("sensitivity", given["sensitivity"]), "duration": 0.0}
+        if isinstance(analysis, Equilibrium):
+            return Options(formulation="statics", **given)
+        start, modes = analysis.start or "declared", getattr(analysis, "count", None)
+        return Options(formulation="linear", at=analysis.at, start=start, modes=modes, **given)
+    if isinstance(analysis, InverseDynamics | Kinematics):
+        formulation, duration, sampling = "recursive-newton-euler", analysis.duration, analysis.sampling
+        if isinstance(analysis, Kinematics):
+            formulation, duration, sampling = "driven", analysis.lasts, analysis.samples
+        given |= {"formulation": formulation, "duration": numbers(duration)}
         given |= {name: value for name, value in over.items() if name in _OF_INVERSE}
-        step = _step(analysis.samples, numbers, over, given["duration"], None)
-        return Options(analysis=analysis.type, formulation="driven", **given | {"step": step})
-    given = {name: numbers(getattr(analysis, name)) for name in _NUMBERS if getattr(analysis, name) != AUTO}
-    given |= {
-        "analysis": analysis.type,
-        "formulation": analysis.formulation,
-        "start": analysis.start,
-        "sensitivity": analysis.sensitivity.method,
-    }
+        return Options(**given | {"step": _step(sampling, numbers, over, given["duration"], None)})
+    given |= {name: numbers(getattr(analysis, name)) for name in _NUMBERS if getattr(analysis, name) != AUTO}
+    given |= {"formulation": analysis.formulation, "start": analysis.start}
     integrated = over.get("formulation", analysis.formulation) in INTEGRATED
     if integrated == (analysis.formulation in INTEGRATED):
         if integrated:

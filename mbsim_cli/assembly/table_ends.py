@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
+from mbsim_cli.assembly.position.equations import of_coordinates
 from mbsim_cli.assembly.tree.kinematics import measured, poses
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.codes import TYRES, Force, Measure
+from mbsim_cli.model.codes import OF_COORDINATES, TYRES, Force
 from mbsim_cli.model.coordinates import kinds, of_columns
 from mbsim_cli.model.layout import NONE, STEP
 from mbsim_cli.model.problem import Problem, instants_of
@@ -144,10 +145,9 @@ def _measured(problem: Problem, k: int, state: State) -> tuple[float, float]:
     model, theta = problem.model, problem.theta.tolist()
     z = state.z + 1j * STEP * state.zd
     measures = model.measures
-    if measures.kind[k] == Measure.COORDINATES:
-        entries = slice(measures.first[k], measures.first[k + 1])
-        weights = problem.theta[measures.theta[k] :][: measures.first[k + 1] - measures.first[k]]
-        value = weights @ z[of_columns(model.tree, measures.coordinate[entries])]
+    if measures.kind[k] in OF_COORDINATES:
+        which = of_columns(model.tree, measures.coordinate[measures.first[k] : measures.first[k + 1]])
+        value, _ = of_coordinates(measures, k, theta, z[which])
     else:
         at = poses(model.tree, theta, z.tolist())
         value, _ = measured(at, model.pairs, measures.kind[k], measures.pair[k], theta, measures.theta[k])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from mbsim_cli.assembly.position.equations import connected
+from mbsim_cli.spec.expressions.named_numbers import connected
 
 MOST = 12
 

@@ -18,6 +18,7 @@ from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, of_colu
 from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, STEP, Curves, FlexibleTree, Followers, Measures, Pairs
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales
+from mbsim_cli.spec.expressions.named_numbers import connected
 from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.system import cached_property
 
@@ -313,22 +314,3 @@ def groups(equations: Equations) -> list[Group]:
         local = Local(equations, rows, of_position, [np.searchsorted(columns, reads[row]) for row in rows])
         found.append(Group(local, np.array(rows), columns))
     return found
-
-
-def connected(reads: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Rows in groups, by the coordinates that they share; a row without any is alone."""
-    leader: dict[int, int] = {}  # of a coordinate: another one of its group, or itself
-
-    def top(coordinate: int) -> int:
-        while leader.setdefault(coordinate, coordinate) != coordinate:
-            leader[coordinate] = leader[leader[coordinate]]
-            coordinate = leader[coordinate]
-        return coordinate
-
-    for which in reads:
-        for coordinate in which[1:]:
-            leader[top(coordinate)] = top(which[0])
-    members: dict[int, list[int]] = {}
-    for row, which in enumerate(reads):
-        members.setdefault(top(which[0]) if which else -1 - row, []).append(row)
-    return list(members.values())

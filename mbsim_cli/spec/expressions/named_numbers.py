@@ -6,7 +6,7 @@ expression of others passes their influence on, and has one of its own (a change
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.spec.expressions.evaluate import BUILT_IN, Scalar, finite_value
 from mbsim_cli.spec.expressions.number import Number
@@ -56,6 +56,28 @@ def shown(cycle: Sequence[str]) -> str:
     """Return a cycle as text, shortened in the middle."""
     names = list(cycle) if len(cycle) <= 12 else [*cycle[:10], "...", cycle[-1]]
     return " -> ".join(names)
+
+
+# Groups of what is connected, as equations by the coordinates that they read.
+
+
+def connected(reads: Sequence[Sequence[Any]]) -> list[list[int]]:
+    """Numbers of rows in groups, by what they share; a row that reads nothing is alone."""
+    leader: dict[Any, Any] = {}  # of what is read: another one of its group, or itself
+
+    def top(one: Any) -> Any:
+        while leader.setdefault(one, one) != one:
+            leader[one] = leader[leader[one]]
+            one = leader[one]
+        return one
+
+    for which in reads:
+        for one in which[1:]:
+            leader[top(one)] = top(which[0])
+    members: dict[Any, list[int]] = {}
+    for row, which in enumerate(reads):
+        members.setdefault(top(which[0]) if which else (row,), []).append(row)
+    return list(members.values())
 
 
 _KEPT_SCOPES = 16

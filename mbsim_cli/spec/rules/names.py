@@ -7,6 +7,7 @@ from typing import Any
 from mbsim_cli.spec.analysis import MotionTable
 from mbsim_cli.spec.base import Reference, references, walk
 from mbsim_cli.spec.bodies import Body, DesignPoint, DesignVector
+from mbsim_cli.spec.expressions.named_numbers import connected
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS, ExpressionError, names, parse
 from mbsim_cli.spec.expressions.units import instead_of, quantity
@@ -379,19 +380,8 @@ def _report(review: Review, group: list[str], what: str, hint: str) -> None:
 
 
 def _groups(review: Review, pairs: Iterable[Sequence[str]]) -> list[list[str]]:
-    head = {body: body for body in (GROUND, *review.model.bodies)}
-
-    def top(body: str) -> str:
-        while head[body] != body:
-            head[body] = head[head[body]]
-            body = head[body]
-        return body
-
-    for a, b in pairs:
-        if a in head and b in head:
-            head[top(a)] = top(b)
-    groups: dict[str, list[str]] = {}
-    for body in review.model.bodies:
-        groups.setdefault(top(body), []).append(body)
-    groups.pop(top(GROUND), None)
-    return list(groups.values())
+    """Groups of bodies that pairs connect, without that of the ground."""
+    bodies = [GROUND, *review.model.bodies]
+    rows = [*([body] for body in bodies), *pairs]
+    groups = [[bodies[row] for row in group if row < len(bodies)] for group in connected(rows)]
+    return [group for group in groups if group[0] != GROUND]
