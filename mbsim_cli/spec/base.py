@@ -14,6 +14,7 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     ValidationInfo,
+    model_validator,
 )
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
@@ -223,6 +224,16 @@ def require_one(what: str, wrong: bool) -> None:
     """Raise "give ..." when a combination of keys makes no sense."""
     if wrong:
         raise PydanticCustomError("combination", "{text}", {"text": f"give {what}"})
+
+
+def one_of(what: str, *names: str) -> Any:
+    """Return a validator of a class that asks for exactly one of some fields."""
+
+    def check(item: Any) -> Any:
+        require_one(what, wrong=sum(getattr(item, name) is not None for name in names) != 1)
+        return item
+
+    return model_validator(mode="after")(check)
 
 
 # All of a kind that stands in a part of a model file.

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, optional, require_one
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, one_of, optional, require_one
 from mbsim_cli.spec.constraints import Plane
 from mbsim_cli.spec.expressions.number import (
     AutoExpression,
@@ -40,8 +40,7 @@ class _Force(Spec):
     description: named.Text | None = description()
 
 
-def _one_length(spec: "SpringDamper | BumpStop") -> None:
-    require_one("points or coordinate", (spec.points is None) == (spec.coordinate is None))
+_ONE_LENGTH = one_of("points or coordinate", "points", "coordinate")
 
 
 class SpringDamper(_Force):
@@ -66,10 +65,7 @@ class SpringDamper(_Force):
     )
     law: LawOrName | None = optional("Such a force as a law of time [N].", "actuator")
 
-    @model_validator(mode="after")
-    def _complete(self) -> "SpringDamper":
-        _one_length(self)
-        return self
+    _one_length = _ONE_LENGTH
 
 
 class RotationalSpringDamper(_Force):
@@ -160,9 +156,10 @@ class BumpStop(_Force):
     stiffness: Positive = field("Stiffness beyond the onset [N/m or N m/rad].", 2e5)
     onset: Positive = field("Way over which the stiffness grows [m or rad].", 0.002, default=Number(0.005))
 
+    _one_length = _ONE_LENGTH
+
     @model_validator(mode="after")
     def _complete(self) -> "BumpStop":
-        _one_length(self)
         require_one("minimum, maximum or both", self.minimum is None and self.maximum is None)
         return self
 

@@ -2,9 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import model_validator
-
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, optional, require_one
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, one_of, optional
 from mbsim_cli.spec.expressions.number import Many, Number, Pair, Positive, Several, Some
 from mbsim_cli.spec.expressions.units import Unit
 
@@ -90,10 +88,7 @@ class Harmonic(AnyLaw):
     phase: Number = field("Phase [rad].", "90 deg", default=Number(0.0))
     power: int = field("Power of the sine.", 3, default=1, ge=1, le=20)
 
-    @model_validator(mode="after")
-    def _one_frequency(self) -> "Harmonic":
-        require_one("frequency or angular_frequency", (self.frequency is None) == (self.angular_frequency is None))
-        return self
+    _one_frequency = one_of("frequency or angular_frequency", "frequency", "angular_frequency")
 
 
 class SmoothStep(AnyLaw):
@@ -122,16 +117,13 @@ class Spline(AnyLaw):
     )
     extrapolate: Extrapolate = beyond_its_ends()
 
+    _one_argument = one_of("x or times", "x", "times")
+
     @property
     def arguments(self) -> tuple[Number, ...]:
         """Arguments of the table, under whichever key they stand."""
         given = self.x if self.x is not None else self.times
         return given if given is not None else ()
-
-    @model_validator(mode="after")
-    def _one_argument(self) -> "Spline":
-        require_one("x or times", (self.x is None) == (self.times is None))
-        return self
 
 
 class Table(TableFile, AnyLaw):

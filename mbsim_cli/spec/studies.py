@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import ByKind, Spec, description, field, named, optional, require_one
+from mbsim_cli.spec.base import ByKind, Spec, description, field, named, one_of, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Pair, Positive, Sign, Some
 from mbsim_cli.spec.laws import ColumnsFile
 
@@ -180,10 +180,7 @@ class Optimization(Spec):
         """The objective that becomes least or largest."""
         return self.minimize or self.maximize or ""
 
-    @model_validator(mode="after")
-    def _one_objective(self) -> "Optimization":
-        require_one("one of minimize and maximize", (self.minimize is None) == (self.maximize is None))
-        return self
+    _one_objective = one_of("one of minimize and maximize", "minimize", "maximize")
 
 
 # Measurements, and fits of parameters to them: which file, what its columns measure, what may vary.
