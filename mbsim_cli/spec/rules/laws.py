@@ -9,6 +9,7 @@ from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.laws import AnyLaw, ColumnsFile, Piecewise, SmoothStep, Spline, Sum, TableFile, Windowed
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.studies import Measurement
 
 
 def check(review: Review) -> None:
@@ -75,7 +76,7 @@ def _increasing(review: Review, path: Path, numbers: Sequence, key: str) -> None
 
 # Tables in files: quantities that the place knows, factors that mean something, delimiters of texts.
 
-HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
+_HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 _SECTIONS = ("laws", "roads", "forces", "constraints", "analysis")
 
 
@@ -83,9 +84,7 @@ def check_tables(review: Review) -> None:
     """Report what no table can be read by."""
     for section in (*_SECTIONS, "study"):
         for path, table in walk(getattr(review.model, section), (section,), ColumnsFile):
-            is_hdf5 = PurePath(table.file).suffix.lower() in HDF5_SUFFIXES
-            if table.delimiter is not None and (fault := delimiter_fault(table.delimiter, is_hdf5)):
-                review.report((*path, "delimiter"), *fault)
+            check_delimiter(review, path, table)
             if isinstance(table, TableFile) and section != "study":
                 _quantities(review, path, table)
 
@@ -116,11 +115,11 @@ def _quantities(review: Review, path: Path, table: TableFile) -> None:
             review.report(place, message, "no gradient by it is computed; make it a constant")
 
 
-def delimiter_fault(delimiter: str, is_hdf5: bool) -> tuple[str, str | None] | None:
-    """What is wrong with the delimiter of a table, and a hint."""
-    if is_hdf5:
-        return "an HDF5 file has no delimiter", None
-    if len(delimiter) != 1 or delimiter.isalnum() or delimiter in '".+-#':
+def check_delimiter(review: Review, path: Path, table: ColumnsFile | Measurement) -> None:
+    """Report a delimiter that texts of numbers cannot have, or of a file that is no text."""
+    delimiter = table.delimiter
+    if delimiter is not None and PurePath(table.file).suffix.lower() in _HDF5_SUFFIXES:
+        review.report((*path, "delimiter"), "an HDF5 file has no delimiter")
+    elif delimiter is not None and (len(delimiter) != 1 or delimiter.isalnum() or delimiter in '".+-#'):
         hint = '";", " " or "\\t" for instance; a blank stands for any number of blanks and tabs'
-        return "must be one character that no number holds", hint
-    return None
+        review.report((*path, "delimiter"), "must be one character that no number holds", hint)

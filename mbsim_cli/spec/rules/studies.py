@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from pathlib import PurePath
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,7 +14,7 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path, issue_of
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import with_densities_of
-from mbsim_cli.spec.rules.laws import HDF5_SUFFIXES, delimiter_fault
+from mbsim_cli.spec.rules.laws import check_delimiter
 from mbsim_cli.spec.studies import Cloud, Fit, Limit, Measurement, Optimization, Range, Steps, Study
 
 MOST_CASES = 10_000_000
@@ -295,9 +294,7 @@ def _range_of_search(review: Review, given: Optimization, path: Path, name: str,
 
 
 def _measurement(review: Review, path: Path, given: Measurement) -> None:
-    is_hdf5 = PurePath(given.file).suffix.lower() in HDF5_SUFFIXES
-    if given.delimiter is not None and (fault := delimiter_fault(given.delimiter, is_hdf5)):
-        review.report((*path, "delimiter"), *fault)
+    check_delimiter(review, path, given)
     ends = review.vector(given.between)
     if ends is not None and not ends[0] < ends[1]:
         review.report((*path, "between"), f"{ends[1]:g} is not after {ends[0]:g}")
