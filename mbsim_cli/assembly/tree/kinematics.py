@@ -57,16 +57,6 @@ class Poses(NamedTuple):
     w: list[Vector]
     v: list[Vector]
 
-    @property
-    def w_array(self) -> np.ndarray:
-        """Angular velocities (n, 3)."""
-        return np.array(self.w, dtype=float).reshape(-1, 3)
-
-    @property
-    def v_array(self) -> np.ndarray:
-        """Velocities of the origin (n, 3)."""
-        return np.array(self.v, dtype=float).reshape(-1, 3)
-
     def frame(self, body: int) -> tuple[Vector, Vector]:
         """Axes, nine numbers by rows, and origin of a body, as kernels take them."""
         return (flat(IDENTITY), ZERO) if body < 0 else (flat(self.R[body]), self.r[body])
@@ -174,62 +164,54 @@ class Inertia:
     def __init__(self, model: Model, theta: np.ndarray, at: Poses):
         tree = model.tree
         self._tree, self._theta, self._at = tree, theta, at
+        self._w, self._v = (np.array(rows, dtype=float).reshape(-1, 3) for rows in (at.w, at.v))
         self._armature = np.zeros(len(tree.column_kind))
         np.add.at(self._armature, model.armatures.coordinate, theta[model.armatures.theta].real)
         self._used = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(tree.column_kind))
 
     @cached_property
-    def _momenta(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return momenta(self._tree, self._theta, self._at)
+    def _carried(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Mass, first moment and inertia, about the global origin, of all that a column moves."""
+        mass, moment, inertia = _subtrees(self._tree, self._theta, self._at)
+        moved = self._tree.column_body
+        return mass[moved], moment[moved], inertia[moved]
+
+    @cached_property
+    def _momentum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Linear and angular momentum (n, 3 each) that unit rate of a column gives to what it moves."""
+        (mass, moment, inertia), w, v = self._carried, self._w, self._v
+        linear = mass[:, None] * v - _cross(moment, w)
+        return linear, np.einsum("nij,nj->ni", inertia, w) + _cross(moment, v)
 
     @property
     def diagonal(self) -> np.ndarray:
         """Diagonal of M (n,)."""
-        return (self._momenta[1] + self._armature)[self._used]
+        linear, angular = self._momentum
+        return ((self._w * angular + self._v * linear).sum(axis=1) + self._armature)[self._used]
 
     @property
     def scale(self) -> np.ndarray:
         """Size (n,) of the terms that it is the sum of."""
-        return (self._momenta[2] + self._armature)[self._used]
+        (mass, _, inertia), w, v = self._carried, self._w, self._v
+        size = np.einsum("nii->n", inertia) * (w * w).sum(axis=1) + mass * (v * v).sum(axis=1)
+        return (size + self._armature)[self._used]
 
     @cached_property
     def mass(self) -> np.ndarray:
-        """M (n, n), dense."""
-        found = mass_matrix(self._tree, self._at, self._momenta[0]) + np.diag(self._armature)
-        return found[np.ix_(self._used, self._used)]
-
-
-def momenta(tree: Tree, theta: np.ndarray, at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Momentum (n, 6; linear, then angular about the global origin) that unit rate of a column gives to what it moves.
-
-    Also its product with the column, the diagonal of M (n,), and the size (n,) of the terms which that is the sum of.
-    """
-    mass, moment, inertia = (array[tree.column_body] for array in _subtrees(tree, theta, at))
-    w, v = at.w_array, at.v_array
-    linear = mass[:, None] * v - _cross(moment, w)
-    angular = np.einsum("nij,nj->ni", inertia, w) + _cross(moment, v)
-    diagonal = (w * angular + v * linear).sum(axis=1)
-    scale = np.einsum("nii->n", inertia) * (w * w).sum(axis=1) + mass * (v * v).sum(axis=1)
-    return np.hstack([linear, angular]), diagonal, scale
+        """M (n, n), dense, in O(n depth)."""
+        tree, momentum, motion = self._tree, np.hstack(self._momentum), np.hstack([self._v, self._w])
+        matrix = np.zeros((len(motion), len(motion)))
+        for j, body in enumerate(tree.column_body):
+            above = list(range(tree.first_column[body], j + 1))  # the column, and all that move its body too
+            while (body := tree.parent[body]) >= 0:
+                above.extend(range(tree.first_column[body], tree.first_column[body + 1]))
+            matrix[above, j] = matrix[j, above] = motion[above] @ momentum[j]
+        return (matrix + np.diag(self._armature))[np.ix_(self._used, self._used)]
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Products of rows (n, 3); ``numpy.cross`` finds the same, and takes several times as long."""
     return a[:, (1, 2, 0)] * b[:, (2, 0, 1)] - a[:, (2, 0, 1)] * b[:, (1, 2, 0)]
-
-
-def mass_matrix(tree: Tree, at: Poses, momentum: np.ndarray) -> np.ndarray:
-    """M (n, n) from the momenta of its columns, in O(n depth)."""
-    n = len(tree.column_body)
-    motion = np.hstack([at.v_array, at.w_array])
-    matrix = np.zeros((n, n))
-    for j in range(n):
-        body = tree.column_body[j]
-        above = list(range(tree.first_column[body], j + 1))  # the column, and all that move its body too
-        while (body := tree.parent[body]) >= 0:
-            above.extend(range(tree.first_column[body], tree.first_column[body + 1]))
-        matrix[above, j] = matrix[j, above] = motion[above] @ momentum[j]
-    return matrix
 
 
 def _subtrees(tree: Tree, theta: np.ndarray, at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ def check(review: Review) -> None:
     """Report unknown names, vectors where numbers are wanted, and objectives made of themselves."""
     model = review.model
     plain = dict.fromkeys((*review.names("parameters"), *review.names("constants")), 1)
-    sensors = model.shown
+    readable = {**plain, **model.shown, "t": 1}
     objectives = dict.fromkeys(review.names("objectives"), 1)
     for name, objective in model.objectives.items():
         if not review.intact("objectives", name):
@@ -29,25 +29,24 @@ def check(review: Review) -> None:
                 message = f"{objective.kind} is a number of a mode, which only type: modes finds"
                 review.report(("objectives", name, objective.kind), message, key=True)
             continue
-        path = ("objectives", name, objective.kind)
+        path: Path = ("objectives", name, objective.kind)
         if objective.kind in TRANSFERS:
             _transfer(review, path, getattr(objective, objective.kind))
             continue
+        if objective.at is not None:
+            _time(review, (*path, "time"), objective.at.time)
+            path = (*path, "value")
         if objective.kind == "expression":
             _formula(review, path, objective.text, {**plain, **objectives}, "objective", review.names("sensors"))
-        elif objective.at is not None:
-            _time(review, (*path, "time"), objective.at.time)
-            _formula(review, (*path, "value"), objective.text, {**plain, **sensors, "t": 1}, "sensor", objectives)
         else:
-            _formula(review, path, objective.text, {**plain, **sensors, "t": 1}, "sensor", objectives)
+            _formula(review, path, objective.text, readable, "sensor", objectives)
     of_others = {name: objective.text for name, objective in model.objectives.items() if objective.kind == "expression"}
     _cycles(review, "objectives", "expression", of_others)
     of_sensors = {name: spec.value for name, spec in model.sensors.items() if spec.type == "expression"}
     _cycles(review, "sensors", "value", of_sensors)
     for name, text in of_sensors.items():
         if review.intact("sensors", name):
-            path = ("sensors", name, "value")
-            _formula(review, path, text, {**plain, **sensors, "t": 1}, "sensor", objectives, vectors=True)
+            _formula(review, ("sensors", name, "value"), text, readable, "sensor", objectives, vectors=True)
 
 
 def _transfer(review: Review, path: Path, given: Transfer) -> None:
