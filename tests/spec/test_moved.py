@@ -76,6 +76,14 @@ def test_what_is_said_is_what_a_file_with_these_values_is_told(path):
         assert (sorted(found.splitlines()) if isinstance(found, str) else found) == loaded, values
 
 
+def test_numbers_of_short_forms_are_checked_at_other_values_too(path):
+    """Files with these values are refused; a case ran with a filter of negative time constant."""
+    controller = "controllers: {c: {type: pid, coordinate: A.angle, target: 1, kp: 1, kd: 1, filter: 3 - m}}"
+    path.write_text(f"{path.read_text()}{controller}\n")
+    with pytest.raises(ModelError, match=r"controllers\.c\.filter: must be greater than zero, is -1"):
+        with_values(spec.load(path), {"m": 4.0})
+
+
 USES = """
 study: {s: {grid: {m: {from: m, to: 3, count: 2}, k: [k, 9]}}}
 optimization: {o: {minimize: peak, variables: {m: {from: 1.5, to: 2.5}}}}
