@@ -233,26 +233,25 @@ class SensorTable:
             case "expression":
                 pass
             case "deformation":
-                self._append(name, self._deformation(spec), 3)
+                self._append(name, self._deformation(spec))
             case "bushing":
                 number, first = self._force_number[spec.bushing], BushingQuantity[spec.quantity.upper()]
                 unit = UNITS[spec.quantity]
                 entries = [Entry(Sensor.TYRE, unit, index=number, order=first + k) for k in range(3)]
-                self._append(name, entries, 3)
+                self._append(name, entries)
             case _:
-                entry = self.entry(name, spec)
-                self._append(name, [entry], SENSOR_WIDTH[entry.kind])
+                self._append(name, [self.entry(name, spec)])
 
-    def _append(self, name: str, entries: list[Entry], width: int) -> None:
-        """A sensor of one entry of a width, or of entries of one number each, in one unit."""
-        before = self._first[-1]
-        for entry in entries:
-            self._entries.append(entry)
-            self._first.append(self._first[-1] + (width if len(entries) == 1 else 1))
+    def _append(self, name: str, entries: list[Entry]) -> None:
+        """A sensor of some entries in one unit."""
+        rows = slice(min(map(self.add_unseen, entries)), self._first[-1])
+        self._show(name, entries[0].unit, COMPONENTS[rows.stop - rows.start], rows)
+
+    def _show(self, name: str, unit: str | tuple[str, ...], components: tuple[str, ...], rows: slice) -> None:
         self.names.append(name)
-        self.units.append(entries[0].unit)
-        self.components.append(COMPONENTS[width])
-        self.rows[name] = slice(before, self._first[-1])
+        self.units.append(unit)
+        self.components.append(components)
+        self.rows[name] = rows
 
     def add_call(self, force: str) -> None:
         """Add a hidden sensor of the value of a law that objectives or sensors call: x of a force on the ground."""
@@ -312,7 +311,7 @@ class SensorTable:
             with self._system.at(f"sensors.{name}"):
                 table.add(spec)
             for part, unit in PARTS.items():
-                self._assign_rows(f"{name}.{part}", unit, COMPONENTS[3], 3)
+                self._assign_rows(f"{name}.{part}", unit, COMPONENTS[3])
 
     def add_torques(self) -> None:
         """Assign rows to the torque sensors, after those of the reactions."""
@@ -320,23 +319,21 @@ class SensorTable:
             found = [self._system.coordinate(coordinate) for coordinate in coordinates]
             self.torque_rows += [(self._system.number_of(coordinate), float(coordinate.sign)) for coordinate in found]
             units = tuple(force_on(unit_of(coordinate.name)) for coordinate in found)
-            self._assign_rows(name, units, tuple(coordinates) if len(found) > 1 else COMPONENTS[1], len(found))
+            self._assign_rows(name, units, tuple(coordinates) if len(found) > 1 else COMPONENTS[1])
 
     def add_expressions(self) -> None:
         """Assign rows to sensors that are expressions, after all other rows."""
         file = self._system.model_file
         for name in file.formulas:
-            spec, width = file.sensors[name], file.width_of(name)
+            spec = file.sensors[name]
             assert isinstance(spec, ExpressionSensor)
-            self._assign_rows(name, spec.unit, COMPONENTS[width], width)
+            self._assign_rows(name, spec.unit, COMPONENTS[file.width_of(name)])
 
-    def _assign_rows(self, name: str, unit: str | tuple[str, ...], components: tuple[str, ...], width: int) -> None:
-        """Assign the next rows to a sensor."""
-        self.names.append(name)
-        self.units.append(unit)
-        self.components.append(components)
-        self.rows[name] = slice(self._next_row, self._next_row + width)
-        self._next_row += width
+    def _assign_rows(self, name: str, unit: str | tuple[str, ...], components: tuple[str, ...]) -> None:
+        """Assign the next rows to a sensor, one a component."""
+        rows = slice(self._next_row, self._next_row + len(components))
+        self._show(name, unit, components, rows)
+        self._next_row = rows.stop
 
     def entry(self, name: str, spec: Any) -> Entry:
         """The row of the table for a sensor that has exactly one."""
