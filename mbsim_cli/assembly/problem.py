@@ -47,6 +47,7 @@ from mbsim_cli.assembly.position.closing import (
 from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.tree.elastic import Source
 from mbsim_cli.assembly.tree.joints import is_guess, kind_of, position_at, stated_position
+from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import Topology
 from mbsim_cli.errors import ModelError, beyond_numbers, some_of
@@ -423,7 +424,7 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
     system, packed, problem, analysis = packing.system, packing.packed, equations.problem, packing.options.analysis
     closing = close(
         equations, packed.stated, packed.rated, packed.own,
-        lambda z: not opposed(system, equations.poses(equations.theta, z)),
+        lambda z: not opposed(system, poses(problem.model.tree, equations.theta, z.tolist())),
     )  # fmt: skip
     inverse = packed.drives is not None  # inverse dynamics with loops; open trees need no checks
     if inverse or analysis != "inverse_dynamics":

@@ -21,7 +21,7 @@ from mbsim_cli.assembly.position.search import (
     unit_rows,
 )
 from mbsim_cli.assembly.tree.joints import has_velocity, independent, initial_position, initial_velocity
-from mbsim_cli.assembly.tree.kinematics import Inertia, Poses
+from mbsim_cli.assembly.tree.kinematics import Inertia, Poses, poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
@@ -143,7 +143,7 @@ def close(
     for part in parts:
         z[part.columns], phi[part.rows] = part.z, part.phi
         held[part.columns], held_velocity[part.columns] = part.held, part.held_velocity
-    at = equations.poses(theta, z)
+    at = poses(tree, theta, z.tolist())
     return Closing(parts, z, at, phi, held, held_velocity, scales, Inertia(problem.model, problem.theta, at))
 
 

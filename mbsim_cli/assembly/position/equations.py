@@ -56,7 +56,6 @@ class Equations:
 
     problem: Problem
     initial_measures: Sequence[InitialMeasure] = ()
-    _latest: dict[bytes, tuple[Sequence[Scalar], Poses]] = field(default_factory=dict, repr=False, compare=False)
     _begun: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -97,7 +96,7 @@ class Equations:
         complex_step = np.iscomplexobj(z) or isinstance(theta[0], complex)  # all of theta, then
         phi = np.zeros(len(self.rows), dtype=complex if complex_step else float)
         columns = np.array(columns_at(model.tree, theta, z.tolist()))
-        at = self.poses(theta, z)
+        at = poses_of_columns(model.tree, theta, columns.tolist())
         J = np.zeros((len(self.rows), len(columns)), dtype=phi.dtype)
         needed, followers = set(self.of_position), self._followers
         starts, _ = self.laws_at_start(theta)
@@ -113,15 +112,6 @@ class Equations:
         if isinstance(model.tree, FlexibleTree):
             J = J @ motion_of_columns(model.tree, theta, z)
         return phi, J
-
-    def poses(self, theta: Sequence[Scalar], z: np.ndarray) -> Poses:
-        """Poses at the coordinates z (n,), for reading only; the latest are cached."""
-        kept_for, found = self._latest.get(z.tobytes(), (None, None))
-        if found is None or kept_for is not theta:
-            found = poses(self.problem.model.tree, theta, z.tolist())
-            self._latest.clear()
-            self._latest[z.tobytes()] = theta, found
-        return found
 
     def laws_at_start(self, theta: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
         """Value and rate of the law of each row at t = 0, zero where it has none; the latest are kept."""
