@@ -121,23 +121,27 @@ class LawTable:
                     for k, part in enumerate(law.laws)
                     for term in self._terms(part, f"{path}.laws")
                 ]
-            case "harmonic" if law.power > 1:
-                return [Term(Law.SINE_POWER, law.power, lambda: coefficients(numbers, law))]
+            case "constant":
+                return [Term(Law.CONSTANT, 1, lambda: (numbers(law.value),))]
+            case "polynomial":
+                return [Term(Law.POLYNOMIAL, len(law.coefficients), lambda: numbers.vector(law.coefficients))]
+            case "harmonic":
+                kind, count = (Law.SINE_POWER, law.power) if law.power > 1 else (Law.HARMONIC, 4)
+                return [Term(kind, count, lambda: _sine(numbers, law))]
+            case "smooth_step":
+                return [Term(Law.SMOOTH_STEP, 4, lambda: numbers.vector((law.start, law.end, law.from_, law.to)))]
+            case "one_sided":
+                onset = lambda: numbers(law.onset) if law.side == "above" else -numbers(law.onset)  # noqa: E731
+                return [Term(Law.ONE_SIDED, 3, lambda: (numbers(law.start), onset(), numbers(law.slope)))]
             case "spline" if law.between != "cubic":
                 return [_joined(numbers, law)]
-            case "spline":
-                rows = len(law.values)
-                given = lambda: (numbers.vector(law.arguments), numbers.vector(law.values))  # noqa: E731
-                return [spline_term(rows, given, law.extrapolate)]
-        kind = Law[law.type.upper()]
-        count = len(law.coefficients) if kind == Law.POLYNOMIAL else _COUNTS[kind]
-        return [Term(kind, count, lambda: coefficients(numbers, law))]
+        given = lambda: (numbers.vector(law.arguments), numbers.vector(law.values))  # noqa: E731
+        return [spline_term(len(law.values), given, law.extrapolate)]
 
     def _breaks(self, law: Any) -> Iterator[float]:
         """Ends of windows and pieces."""
         numbers = self._system.geometry.numbers
-        ends = {"windowed": ("start", "end")}.get(law.type, ())
-        given = [*(getattr(law, end) for end in ends), *(law.breaks if law.type == "piecewise" else ())]
+        given = (law.start, law.end) if law.type == "windowed" else law.breaks if law.type == "piecewise" else ()
         yield from (numbers(number).real for number in given)
         if law.type in ("sum", "piecewise"):
             for part in law.laws:
@@ -164,26 +168,13 @@ def _end(numbers: Numbers, breaks: Sequence[Any], k: int) -> Scalar:
     return EVERYWHERE if k else -EVERYWHERE
 
 
-_COUNTS = {Law.CONSTANT: 1, Law.HARMONIC: 4, Law.SMOOTH_STEP: 4, Law.ONE_SIDED: 3}
 _BESIDE, _JUMP = 1e-10, 1e-6  # step aside, and change over it that is a jump, relative
 
 
-def coefficients(numbers: Numbers, law: Any) -> Sequence[Scalar]:
-    """Coefficients of a law as ``model.layout`` orders them."""
-    match law.type:
-        case "constant":
-            return (numbers(law.value),)
-        case "polynomial":
-            return numbers.vector(law.coefficients)
-        case "harmonic":
-            omega = numbers(law.angular_frequency) if law.frequency is None else 2.0 * pi * numbers(law.frequency)
-            return (numbers(law.offset), numbers(law.amplitude), omega, numbers(law.phase))
-        case "smooth_step":
-            return numbers.vector((law.start, law.end, law.from_, law.to))
-        case "one_sided":
-            onset = numbers(law.onset)
-            return (numbers(law.start), onset if law.side == "above" else -onset, numbers(law.slope))
-    raise ValueError(law.type)
+def _sine(numbers: Numbers, law: Any) -> tuple[Scalar, ...]:
+    """Coefficients of a sine."""
+    omega = numbers(law.angular_frequency) if law.frequency is None else 2.0 * pi * numbers(law.frequency)
+    return (numbers(law.offset), numbers(law.amplitude), omega, numbers(law.phase))
 
 
 def _joined(numbers: Numbers, law: Any) -> Term:
