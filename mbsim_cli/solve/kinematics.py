@@ -210,13 +210,18 @@ class Sampler:
             at.sens.zd[:] = -path.solve(at.out.dphi[1])
             at.evaluate(time)
             at.sens.zdd[:] = -path.solve(at.out.dphi[2])
-            for found, load in ((at.state.lam, eq.G), (at.sens.lam, at.out.dG)):
-                found[path.rows] = -np.linalg.solve(eq.J[path.rows].T, load)
-                if path.rows.size < at.m:  # of multipliers that give the same forces the least
-                    found[:] = kept_in_range(eq.J, found)
-                at.evaluate(time)
+            self._balance(time)
         except np.linalg.LinAlgError:
             raise _singular(time) from None
+
+    def _balance(self, time: float) -> None:
+        """Multipliers and their derivatives; of those that give the same forces the least."""
+        at, rows = self.at, self.path.rows
+        for found, load in ((at.state.lam, at.work.eq.G), (at.sens.lam, at.out.dG)):
+            found[rows] = -np.linalg.solve(at.work.eq.J[rows].T, load)
+            if rows.size < at.m:
+                found[:] = kept_in_range(at.work.eq.J, found)
+            at.evaluate(time)
 
 
 def _singular(time: float) -> Lost:
@@ -248,7 +253,7 @@ class Following(Simulation):
         iterations, row = 0, 0
         first = self.step if filled else self.step + 1
         try:
-            self._sampler = self._sampler or Sampler(self.problem, self._start, self.directions.dtheta)
+            self._sampler = self._sampler or self._sampling()
             for number in range(first, self.step + steps + 1):
                 self._sampler.go(number * self.problem.options.step)
                 iterations += self._sampler.path.iterations
@@ -262,6 +267,10 @@ class Following(Simulation):
         observe(self.model, self.theta, self.control.at_center, self.directions, work.kin, twists, rows, d_rows)
         status = Status.NO_CONVERGENCE if self._reason else Status.OK
         return Progress(int(status), max(0, row - filled), 0.0, 0, iterations)
+
+    def _sampling(self) -> Sampler:
+        """The sampler, at the first sample."""
+        return Sampler(self.problem, self._start, self.directions.dtheta)
 
     def _write(self, number: int, record: Record, d_record: SensitivityRecord, row: int) -> None:
         """Store a sample."""
