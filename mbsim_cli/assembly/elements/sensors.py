@@ -33,7 +33,6 @@ from mbsim_cli.model.layout import (
     Curves,
     Followers,
     Laws,
-    Measures,
     Model,
     Reactions,
     Sensors,
@@ -133,28 +132,20 @@ class ReactionTable:
 
 def _with(model: Model, identities: Sequence[Identity]) -> Model:
     """The model with equations that do not depend on coordinates."""
-    count, kept = len(identities), model.measures
-    measures = table(
-        Measures,
-        kind=[*kept.kind, *(identity.kind for identity in identities)],
-        pair=[*kept.pair, *(identity.pair for identity in identities)],
-        theta=[*kept.theta, *(identity.block for identity in identities)],
-        first=[*kept.first, *[kept.first[-1]] * count],
-        coordinate=kept.coordinate,
-    )
-    none, curves, followers = np.full(count, NONE), kept.curves, model.constraints.followers
+    _, kind, pair, block, target, *_ = zip(*identities, strict=True)
+    kept, constraints, count = model.measures, model.constraints, len(identities)
+    none, curves, followers = np.full(count, NONE), kept.curves, constraints.followers
     if isinstance(curves, Curves):
-        measures = measures._replace(curves=curves._replace(law=np.concatenate([curves.law, none])))
+        curves = curves._replace(law=np.append(curves.law, none))
     if isinstance(followers, Followers):
-        followers = Followers(np.concatenate([followers.column, none]))
-    first = len(kept.kind)
-    constraints = table(
-        Constraints,
-        measure=[*model.constraints.measure, *range(first, first + count)],
-        theta=[*model.constraints.theta, *(identity.target for identity in identities)],
-        law=[*model.constraints.law, *none],
-    )
-    return model._replace(measures=measures, constraints=constraints._replace(followers=followers))
+        followers = Followers(np.append(followers.column, none))
+    measures = kept._replace(
+        kind=np.append(kept.kind, kind), pair=np.append(kept.pair, pair), theta=np.append(kept.theta, block),
+        first=np.append(kept.first, np.full(count, kept.first[-1])), curves=curves,
+    )  # fmt: skip
+    more = np.append(constraints.measure, len(kept.kind) + np.arange(count)), np.append(constraints.theta, target)
+    constraints = Constraints(*more, np.append(constraints.law, none), followers)
+    return model._replace(measures=measures, constraints=constraints)
 
 
 _COLUMNS = ("kind", "body", "index", "order", "theta")
