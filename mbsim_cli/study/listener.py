@@ -63,22 +63,8 @@ class DeferredInterrupts(Listener):
 
     def __init__(self, other: Listener):
         self._other, self._interrupted = other, False
-
-    def say(self, sentence: str) -> None:
-        """Forward to the other listener."""
-        self._other.say(sentence)
-
-    def warn(self, sentence: str) -> None:
-        """Forward to the other listener."""
-        self._other.warn(sentence)
-
-    def progress(self, title: str, total: float) -> AbstractContextManager[Callable[[float], None]]:
-        """Forward to the other listener."""
-        return self._other.progress(title, total)
-
-    def count(self, title: str) -> AbstractContextManager[Callable[[int], None]]:
-        """Forward to the other listener."""
-        return self._other.count(title)
+        for method in ("say", "warn", "progress", "count"):
+            setattr(self, method, getattr(other, method))
 
     def poll(self) -> None:
         """Forward to the other listener; raise KeyboardInterrupt after a Ctrl-C."""
