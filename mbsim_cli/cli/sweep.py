@@ -234,7 +234,7 @@ def _run(folder: "StudyFolder", work: "Work", json: bool, quiet: bool) -> None:
 def _work(
     jobs: int, timeout: float | None, dask: str | None, retry: int | None, max_failures: int | None, fail_fast: bool
 ) -> "Work":
-    from mbsim_cli.study.sweep.running import work_of
+    from mbsim_cli.study.sweep.running import Work
     from mbsim_cli.system import usable
 
     if jobs > usable():
@@ -242,4 +242,4 @@ def _work(
     if fail_fast and max_failures is not None:
         raise UsageError("--fail-fast ends a study at the first failure; leave --max-failures out, or it")
     failures = 0 if fail_fast else max_failures
-    return work_of(jobs, dask=dask, case_timeout=timeout, max_failures=failures, retry=1 if retry is None else retry)
+    return Work(jobs, timeout, dask, retry=1 if retry is None else retry, max_failures=failures)

@@ -353,10 +353,10 @@ class Model:
         analysis, as of ``run``. Raises ModelError, UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt
         behind a complete row.
         """
-        from mbsim_cli.study.sweep.running import run_study, work_of
+        from mbsim_cli.study.sweep.running import Work, run_study
         from mbsim_cli.study.sweep.study import Study
 
-        work = work_of(workers, case_timeout=case_timeout, max_failures=max_failures)
+        work = Work(workers, case_timeout, max_failures=max_failures)
         planned = self._planned(study, folder, keep, force, replaced)
         return Study(planned.path, run_study(planned, work, DeferredInterrupts(self._listener)))
 

@@ -116,27 +116,24 @@ def forecast(
                 start, spent = max(0.0, spent - row.seconds), min(spent, row.seconds)
             seconds.append(row.seconds)
             sizes.append(len(framed(encoded(row))) + (len(framed(data)) if data else 0))
-            study = _mean(_without_first_cases(seconds, workers)) * len(cases) / workers
+            study = np.mean(_without_first_cases(seconds, workers)) * len(cases) / workers
             enough = min(max(SHARE * study, min(LEAST, FIFTH * study)), MOST)
             show(min(len(seconds) / least, spent / max(enough, 1e-9), 1.0))
             listener.poll()
             if len(seconds) >= least and spent >= enough:
                 break
-    usual, size = _without_first_cases(seconds, workers), _mean(sizes)
+    usual = _without_first_cases(seconds, workers)
+    mean, size = float(np.mean(usual)), float(np.mean(sizes))
     collected = 8 * (plan.numbers + len(plan.varied) + 3)
     whole = round(len(cases) * (size + collected + 8 * len(plan.varied)))
     spread = _spread(usual, len(cases))
-    return Forecast(len(cases), len(seconds), workers, start, _mean(usual), spread, size, whole, team.batch_size)
+    return Forecast(len(cases), len(seconds), workers, start, mean, spread, size, whole, team.batch_size)
 
 
 def _without_first_cases(seconds: Sequence[float], workers: int) -> Sequence[float]:
     """Times without those of the first cases of each worker, where enough others are known."""
     later = seconds[max(FIRST * workers, int(EARLY * len(seconds))) :]
     return later if len(later) >= PILOTS else seconds
-
-
-def _mean(numbers: Sequence[float]) -> float:
-    return sum(numbers) / max(len(numbers), 1)
 
 
 def _spread(seconds: Sequence[float], cases: int) -> float:
@@ -148,23 +145,47 @@ def _spread(seconds: Sequence[float], cases: int) -> float:
         return 0.0
     means = [float(np.mean(batch)) for batch in np.array_split(seconds, BATCHES)]
     error = float(np.std(means, ddof=1)) / BATCHES**0.5
-    return LIKELY * error * (1.0 - len(seconds) / cases) ** 0.5 / max(_mean(seconds), 1e-9)
+    return LIKELY * error * (1.0 - len(seconds) / cases) ** 0.5 / max(float(np.mean(seconds)), 1e-9)
 
 
 # Computing what is missing of a study, and writing it down case by case.
 
 
-@dataclass(frozen=True)
+@dataclass
 class Work:
-    """Cases of a study to compute, the workers that compute them, and when to end."""
+    """Cases of a study to compute, the workers that compute them, and when to end; raises UsageError."""
 
-    workers: int = 1  # processes of this machine
-    timeout: float | None = None  # s, of a case
-    cluster: str | None = None  # address of a Dask scheduler
-    shard: Shard = ALL
+    workers: int = 1  # processes of this machine; 0 becomes one for each processor
+    case_timeout: float | None = None  # s
+    dask: Any = None  # address of a scheduler, which also takes the place of a client
+    shard: Any = None  # a Shard, which also takes the place of (I, N) and None
     failed: bool = False  # whether cases that failed by themselves are computed again
     retry: int = 1  # times, of a case that failed for reasons of the machine
     max_failures: int | None = None
+
+    def __post_init__(self) -> None:
+        require_whole("workers", self.workers, meaning=", 0 for one on each processor")
+        if self.case_timeout is not None and not 0.0 < self.case_timeout < inf:
+            number = f"must be a positive number of seconds, not {self.case_timeout!r}"
+            raise UsageError(f"{option('case_timeout')} {number}")
+        if self.dask is not None and (self.workers != 1 or self.case_timeout is not None):
+            own = either("-j and --case-timeout", "workers and case_timeout")
+            raise UsageError(
+                f"{own} are for processes of this machine, and a Dask cluster has workers of its own; "
+                f"leave them out beside {option('dask')}"
+            )
+        for name, count in (("max_failures", self.max_failures), ("retry", self.retry)):
+            if count is not None:
+                require_whole(name, count)
+        if not isinstance(self.shard, Shard):
+            part = (1, 1) if self.shard is None else self.shard
+            whole = isinstance(part, tuple | list) and len(part) == 2 and all(map(is_whole, part))
+            if not whole or not 1 <= part[0] <= part[1]:
+                raise UsageError(f"shard must be (I, N) with I from 1 to N, not {part!r}")
+            self.shard = Shard(*part)
+        self.workers = self.workers or usable()
+        if self.dask is not None and not isinstance(self.dask, str):
+            self.dask = str(self.dask.scheduler.address)
 
 
 @dataclass
@@ -264,18 +285,18 @@ def run_study(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, 
 def workers_of(plan: StudyPlan, cases: int, work: Work, listener: Listener) -> Workers:
     """Workers for a number of cases: this process if one is enough and cases have no time limit."""
     # the loop for several cases would be compiled in the time of the first one, whose clock runs
-    start = partial(CaseEvaluator, plan, one_by_one=work.timeout is not None or work.cluster is not None)
-    if work.cluster is not None:
-        return Cluster(work.cluster, start, listener)
+    start = partial(CaseEvaluator, plan, one_by_one=work.case_timeout is not None or work.dask is not None)
+    if work.dask is not None:
+        return Cluster(work.dask, start, listener)
     count = min(work.workers, cases)
-    if count == 1 and work.timeout is None:
+    if count == 1 and work.case_timeout is None:
         return InProcess(start(listener))
     if not HAS_FORKS:
         ways = either("-j and --case-timeout out, or give --dask", "workers and case_timeout out, or give dask")
         raise UsageError(f"this system has no worker processes; leave {ways}")
     from mbsim_cli.study.sweep.processes import Processes
 
-    return Processes(start, count, listener, work.timeout)
+    return Processes(start, count, listener, work.case_timeout)
 
 
 def forecast_study(folder: StudyFolder, work: Work, listener: Listener, begun: float | None = None) -> Forecast:
@@ -295,7 +316,7 @@ def forecast_study(folder: StudyFolder, work: Work, listener: Listener, begun: f
     return found
 
 
-# The options of ``mbsim sweep`` and of Python programs.
+# The part of a study that a command computes.
 
 _ARRAY = "SLURM_ARRAY_TASK_"
 
@@ -323,41 +344,3 @@ def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
         message = f"task {task} of a SLURM array of {count} from {first} to {last} names no shard of the study"
         raise UsageError(f"{message}; give --shard I/N")
     return Shard(place + 1, count)
-
-
-def work_of(
-    workers: int,
-    *,
-    shard: tuple[int, int] | None = None,
-    dask: Any = None,
-    case_timeout: float | None = None,
-    max_failures: int | None = None,
-    retry: int = 1,
-    failed: bool = False,
-) -> Work:
-    """The work that options state; raises UsageError."""
-    require_whole("workers", workers, meaning=", 0 for one on each processor")
-    if case_timeout is not None and not 0.0 < case_timeout < inf:
-        raise UsageError(f"{option('case_timeout')} must be a positive number of seconds, not {case_timeout!r}")
-    if dask is not None and (workers != 1 or case_timeout is not None):
-        own = either("-j and --case-timeout", "workers and case_timeout")
-        raise UsageError(
-            f"{own} are for processes of this machine, and a Dask cluster has workers of its own; "
-            f"leave them out beside {option('dask')}"
-        )
-    for name, count in (("max_failures", max_failures), ("retry", retry)):
-        if count is not None:
-            require_whole(name, count)
-    if shard is not None:
-        whole = isinstance(shard, tuple | list) and len(shard) == 2 and all(map(is_whole, shard))
-        if not whole or not 1 <= shard[0] <= shard[1]:
-            raise UsageError(f"shard must be (I, N) with I from 1 to N, not {shard!r}")
-    return Work(
-        workers=workers or usable(),
-        timeout=case_timeout,
-        cluster=dask if dask is None or isinstance(dask, str) else str(dask.scheduler.address),  # of a client
-        shard=Shard(*shard) if shard else ALL,
-        failed=failed,
-        retry=retry,
-        max_failures=max_failures,
-    )

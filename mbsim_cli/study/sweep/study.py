@@ -16,7 +16,7 @@ from mbsim_cli.spec.reading.messages import Named, unknown
 from mbsim_cli.study.listener import SILENT, DeferredInterrupts, Listener
 from mbsim_cli.study.result import Result, installed, place_of
 from mbsim_cli.study.sweep.collecting import columns_of, extract_result, table_of
-from mbsim_cli.study.sweep.running import Forecast, forecast_study, run_study, work_of
+from mbsim_cli.study.sweep.running import Forecast, Work, forecast_study, run_study
 from mbsim_cli.study.sweep.store import data_of_cases, ledger_of
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.summary import summary_of
@@ -140,7 +140,7 @@ class Study(Mapping[str, np.ndarray]):
 
         Arguments as of ``compute``. Raises UsageError and InputOutputError.
         """
-        work = work_of(workers, shard=shard, case_timeout=case_timeout)
+        work = Work(workers, case_timeout, shard=shard)
         return forecast_study(StudyFolder(self.folder), work, listener)
 
     def compute(
@@ -163,15 +163,7 @@ class Study(Mapping[str, np.ndarray]):
         worker died is tried again ``retry`` times at once; more than ``max_failures`` that failed raise AnalysisError.
         Raises UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt behind a complete row.
         """
-        work = work_of(
-            workers,
-            shard=shard,
-            dask=dask,
-            case_timeout=case_timeout,
-            max_failures=max_failures,
-            retry=retry,
-            failed=failed,
-        )
+        work = Work(workers, case_timeout, dask, shard, failed, retry, max_failures)
         return Study(self.folder, run_study(StudyFolder(self.folder), work, DeferredInterrupts(listener)))
 
     def extract(self, case: int, path: str | PathLike[str] | None = None, *, force: bool = False) -> Result:

@@ -73,7 +73,7 @@ def test_two_cases_are_quicker_one_by_one(monkeypatch):
     assert evaluating.in_lanes(plans, lambda: None) == (plans, 0.0)
 
 
-@pytest.mark.parametrize(("work", "expected"), [(Work(2), False), (Work(2, 5.0), True), (Work(cluster="there"), True)])
+@pytest.mark.parametrize(("work", "expected"), [(Work(2), False), (Work(2, 5.0), True), (Work(dask="there"), True)])
 def test_clocks_and_clusters_take_cases_one_by_one(monkeypatch, work, expected):
     """The loop was compiled in the time of each worker's first case, which then took too long."""
     told = []
