@@ -11,46 +11,40 @@ from mbsim_cli.errors import UsageError, counted, option
 from mbsim_cli.io.guard import opened
 from mbsim_cli.io.layout import TEXT, Scales, set_unit, texts
 from mbsim_cli.io.target import FileKind, check_target, is_of_format, replaced
+from mbsim_cli.model.problem import MODE_NUMBERS
 from mbsim_cli.system import judged
 
 if TYPE_CHECKING:
+    from mbsim_cli.solve.linear.modes import Found
     from mbsim_cli.solve.linear.state_space import Responses
 
 RESPONSE = "frequency_response"
 MODE_UNITS = {"frequency": "Hz", "damping_ratio": "1", "real_part": "1/s", "imaginary_part": "rad/s"}
 
 
-class ModesFound(NamedTuple):
-    """k modes of n coordinates, and derivatives by p parameters, none without gradients."""
-
-    numbers: Mapping[str, np.ndarray]  # (k,) by name, as ``MODE_UNITS`` lists them
-    gradients: Mapping[str, np.ndarray]  # (k, p)
-    shape: np.ndarray  # (k, n) complex, the largest component 1
-    d_shape: np.ndarray  # (k, n, p)
-    neutral: int  # eigenvalues that are zero
-
-
-def store_modes(scales: Scales, found: ModesFound) -> None:
-    """Write modes into a result."""
-    count = len(found.shape)
+def store_modes(scales: Scales, found: "Found") -> None:
+    """Write modes into a result, and their derivatives, none without gradients."""
+    count = len(found.value)
     group = scales.file.create_group("modes", track_order=True)
     group.attrs["neutral"] = found.neutral
     group.attrs["description"] = "modes by the magnitude of their eigenvalues; of a complex pair one is listed"
     if not count:
         return
     scales.axis("mode", np.arange(1, count + 1), "1")
-    for name, values in found.numbers.items():
+    numbers = {name: of(found.value, found.d_value) for name, of in MODE_NUMBERS.items()}
+    for name, (values, _) in numbers.items():
         scales.store(f"modes/{name}", values, ("mode",), MODE_UNITS[name])
     parts: dict[str, Any] = {"shape_real": np.real, "shape_imaginary": np.imag}
     for name, part in parts.items():
-        stored = scales.store(f"modes/{name}", part(found.shape), ("mode", "coordinate"))
+        stored = scales.store(f"modes/{name}", part(found.shape.T), ("mode", "coordinate"))
         stored.attrs["description"] = "change of the coordinates, the largest 1"
     if not found.d_shape.shape[2]:
         return
-    for name, values in found.gradients.items():
-        scales.store(f"modes/gradient/{name}", values, ("mode", "parameter"))
+    for name, (_, derivatives) in numbers.items():
+        scales.store(f"modes/gradient/{name}", derivatives, ("mode", "parameter"))
+    d_shape = found.d_shape.transpose(1, 0, 2)
     for name, part in parts.items():
-        scales.store(f"modes/gradient/{name}", part(found.d_shape), ("mode", "coordinate", "parameter"))
+        scales.store(f"modes/gradient/{name}", part(d_shape), ("mode", "coordinate", "parameter"))
 
 
 def shape_of(path: Path, mode: int) -> tuple[np.ndarray, float]:

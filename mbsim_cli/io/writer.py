@@ -23,8 +23,8 @@ from mbsim_cli.model.units import quotients
 from mbsim_cli.system import cached_property, helpful
 
 if TYPE_CHECKING:
-    from mbsim_cli.io.linear_models import ModesFound
     from mbsim_cli.io.optimization import History
+    from mbsim_cli.solve.linear.modes import Found
     from mbsim_cli.solve.linear.state_space import Responses
 
 # The content of a result: ``Origin`` before the first time point, ``Findings`` after the last one.
@@ -81,7 +81,7 @@ class Findings(NamedTuple):
     warnings: Sequence[str] = ()
     work: Mapping[str, int] = {}  # counts of an integrator over the whole run
     discretisation: Mapping[str, Any] = {}  # errors of the motion
-    modes: "ModesFound | None" = None
+    modes: "Found | None" = None
     responses: "Responses | None" = None
     history: "History | None" = None  # of the optimisation whose best design this is
 

@@ -1,5 +1,6 @@
 """Interface of assembly and solver: ``Problem`` is the input, ``Block`` the output, some time points at once."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -311,6 +312,14 @@ def damping_ratio(value: np.ndarray, d_value: np.ndarray) -> tuple[np.ndarray, n
     d_size = (value.conj()[:, None] * d_value).real / size[:, None]
     ratio = -value.real / size
     return ratio, -(d_value.real + ratio[:, None] * d_size) / size[:, None]
+
+
+MODE_NUMBERS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
+    "frequency": frequency,
+    "damping_ratio": damping_ratio,
+    "real_part": lambda value, d_value: (value.real, d_value.real),
+    "imaginary_part": lambda value, d_value: (value.imag, d_value.imag),
+}
 
 
 def gain(value: complex, d_value: np.ndarray) -> tuple[float, np.ndarray]:

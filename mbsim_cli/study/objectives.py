@@ -12,8 +12,7 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.problem import Block, gain, phase
-from mbsim_cli.study.diagnostics.health import MODE_NUMBERS
+from mbsim_cli.model.problem import MODE_NUMBERS, Block, gain, phase
 from mbsim_cli.study.quadrature import Continuation, Course, Integrals, around, continuation, weighed
 from mbsim_cli.study.streams import Stream, Uncertainty
 

@@ -18,7 +18,7 @@ from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, load
 from mbsim_cli.study.diagnostics.discretisation import reported_errors
-from mbsim_cli.study.diagnostics.health import MODE_NUMBERS, ModalHealth, ResponseHealth
+from mbsim_cli.study.diagnostics.health import ModalHealth, ResponseHealth
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.run import Outcome, run
@@ -178,14 +178,6 @@ def findings_of(outcome: Outcome) -> Findings:
         assert mesh is not None  # bodies with fields have one
         values = mesh.fields[field.name]
         fields.append(FieldOnMesh(field.name, values, field.body.name, mesh.points, mesh.cells, mesh.kind))
-    modes = None
-    if isinstance(health, ModalHealth):
-        from mbsim_cli.io.linear_models import MODE_UNITS, ModesFound
-
-        found = health.found
-        parts = {name: MODE_NUMBERS[name](found.value, found.d_value) for name in MODE_UNITS}
-        numbers, gradients = ({name: part[k] for name, part in parts.items()} for k in (0, 1))
-        modes = ModesFound(numbers, gradients, found.shape.T, found.d_shape.transpose(1, 0, 2), found.neutral)
     return Findings(
         objectives,
         fields,
@@ -195,7 +187,7 @@ def findings_of(outcome: Outcome) -> Findings:
         outcome.warnings,
         dict(health.work),
         outcome.discretisation,
-        modes,
+        health.found if isinstance(health, ModalHealth) else None,
         health.found if isinstance(health, ResponseHealth) else None,
     )
 

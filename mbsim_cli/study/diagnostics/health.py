@@ -1,13 +1,13 @@
 """Diagnostics of each kind of analysis: drift of constraints, convergence, energy, stability; modes as plain data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbsim_cli.errors import some_of
 from mbsim_cli.model.layout import Names
-from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem, damping_ratio, frequency
+from mbsim_cli.model.problem import MODE_NUMBERS, WORK, Block, InverseBlock, Options, Problem
 from mbsim_cli.solve.breakpoints import WHOLE
 from mbsim_cli.system import cached_property
 
@@ -365,12 +365,6 @@ class TorqueHealth(Diagnostics):
 # Diagnostics of small motions; modes and frequency responses as plain data.
 
 CLOSE = "eigenvalues that meet have no derivatives each for itself: these are NaN"
-MODE_NUMBERS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {  # of eigenvalues, and their derivatives
-    "frequency": frequency,
-    "damping_ratio": damping_ratio,
-    "real_part": lambda value, d_value: (value.real, d_value.real),
-    "imaginary_part": lambda value, d_value: (value.imag, d_value.imag),
-}
 
 
 class LinearHealth(TimePointHealth):
