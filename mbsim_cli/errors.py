@@ -98,6 +98,15 @@ class InputOutputError(MbsimError):
     exit_code = 5
 
 
+@contextmanager
+def os_errors(sentence: str, ending: str = "") -> Iterator[None]:
+    """Within, an OSError is an InputOutputError with this sentence and the reason."""
+    try:
+        yield
+    except OSError as error:
+        raise InputOutputError(f"{sentence}: {error.strerror or error}{ending}") from error
+
+
 class Unjudged(MbsimError):
     """Somebody has ended a look at a file, as the system does where memory is short: nothing is known of the file."""
 

@@ -9,7 +9,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, flush, say, tell
-from mbsim_cli.errors import InputOutputError, MbsimError, UsageError
+from mbsim_cli.errors import MbsimError, UsageError, os_errors
 
 MODELS = (".yaml", ".yml")
 Source = Annotated[
@@ -143,10 +143,8 @@ def _serve(path: Path, overrides: Mapping[str, str], port: int | None, browser: 
         def log_message(self, *_: Any) -> None:
             """Log nothing, for the page sends two requests a second."""
 
-    try:
+    with os_errors(f"cannot serve on port {port or 'any'}"):
         server = HTTPServer(("127.0.0.1", port or 0), Handler)
-    except OSError as error:
-        raise InputOutputError(f"cannot serve on port {port or 'any'}: {error.strerror or error}") from error
     address = f"http://127.0.0.1:{server.server_port}/"
     report = {"page": address, "source": str(path), "kind": "model"}
     _show(address, report, browser, json, quiet=False)

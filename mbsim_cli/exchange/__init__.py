@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.errors import InputOutputError, UsageError, os_errors
 from mbsim_cli.exchange.robot import (
     GROUND,
     NO_POINTS,
@@ -32,11 +32,8 @@ def read(path: Path, floating: bool | None = None) -> Robot:
     """
     from mbsim_cli.exchange import mjcf, sdf, urdf
 
-    try:
-        with open_regular(path) as file:
-            root = root_of(file.read(BEGINNING))
-    except OSError as error:
-        raise InputOutputError(f"cannot read {path}: {error.strerror}") from None
+    with os_errors(f"cannot read {path}"), open_regular(path) as file:
+        root = root_of(file.read(BEGINNING))
     if root == "robot":
         robot = urdf.read(path, bool(floating))
     elif root == "sdf":

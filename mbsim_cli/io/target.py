@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 import h5py
 
-from mbsim_cli.errors import InputOutputError, Unjudged, UsageError, either, flag
+from mbsim_cli.errors import InputOutputError, Unjudged, UsageError, either, flag, os_errors
 from mbsim_cli.io.guard import FORMAT, attribute, fault_in, require_format
 from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, read_at, unlock, user, write_at
 
@@ -41,10 +41,8 @@ class TemporaryFile:
     def __init__(self, target: Path):
         self._target = target
         self.removed: list[Path] = []
-        try:
+        with os_errors(f"cannot write in {target.parent}"):
             self._create()
-        except OSError as error:
-            raise InputOutputError(f"cannot write in {target.parent}: {error.strerror}") from error
 
     def _create(self) -> None:
         host = re.sub(r"\W", "-", platform.node())[:32]

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import BinaryIO, NamedTuple
 
-from mbsim_cli.errors import InputOutputError, option
+from mbsim_cli.errors import InputOutputError, option, os_errors
 from mbsim_cli.system import GUARDED, lock, open_regular, unlock, write_at
 
 MARK = b"\x93mbs"
@@ -45,17 +45,14 @@ def read_frames(path: Path, most: int | None = None) -> Iterator[Frame]:
     With ``most``, contents are cut off after so many bytes; a frame that another one follows is then taken for whole,
     and the rest of it is not read. Nothing is mapped: another process may cut the file meanwhile, or its disk vanish.
     """
-    try:
-        with open_regular(path) as file:
-            size, place = os.fstat(file.fileno()).st_size, 0
-            while place >= 0:
-                if (frame := _frame_at(file, place, size, most)) is None:
-                    place = _next_mark(file, place + 1)
-                else:
-                    place = frame.end
-                    yield frame
-    except OSError as error:
-        raise InputOutputError(f"cannot read {path}: {error.strerror or error}") from error
+    with os_errors(f"cannot read {path}"), open_regular(path) as file:
+        size, place = os.fstat(file.fileno()).st_size, 0
+        while place >= 0:
+            if (frame := _frame_at(file, place, size, most)) is None:
+                place = _next_mark(file, place + 1)
+            else:
+                place = frame.end
+                yield frame
 
 
 def _frame_at(file: BinaryIO, place: int, size: int, most: int | None) -> Frame | None:
@@ -103,14 +100,12 @@ class Appender:
         self._handle = -1
         self._synced = monotonic()
         try:
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | GUARDED, 0o666)
-            if lock(self._handle) is False:  # None: without locks, append compares the size of the file
-                raise InputOutputError(self._occupied)
-            self._end = max((frame.end for frame in read_frames(path)), default=0)
-            os.ftruncate(self._handle, self._end)
-        except OSError as error:
-            self._release()
-            raise self._failure(error) from error
+            with os_errors(f"cannot write {path}"):
+                self._handle = os.open(path, os.O_RDWR | os.O_CREAT | GUARDED, 0o666)
+                if lock(self._handle) is False:  # None: without locks, append compares the size of the file
+                    raise InputOutputError(self._occupied)
+                self._end = max((frame.end for frame in read_frames(path)), default=0)
+                os.ftruncate(self._handle, self._end)
         except BaseException:
             self._release()
             raise
@@ -118,7 +113,7 @@ class Appender:
     def append(self, content: bytes) -> None:
         """Write a frame; where that fails nothing of it stays. Raises InputOutputError."""
         frame = memoryview(framed(content))
-        try:
+        with os_errors(f"cannot write {self._path}"):
             found = os.fstat(self._handle)
             if not os.path.samestat(found, os.stat(self._path)):
                 raise FileNotFoundError(2, "another file has taken its place")
@@ -134,16 +129,13 @@ class Appender:
             if monotonic() - self._synced > SYNC:
                 os.fsync(self._handle)
                 self._synced = monotonic()
-        except OSError as error:
-            raise self._failure(error) from error
 
     def close(self) -> None:
         """Flush everything to the disk and close the file; raises InputOutputError."""
         try:
             if self._handle >= 0:
-                os.fsync(self._handle)
-        except OSError as error:
-            raise self._failure(error) from error
+                with os_errors(f"cannot write {self._path}"):
+                    os.fsync(self._handle)
         finally:
             self._release()
 
@@ -152,6 +144,3 @@ class Appender:
             unlock(self._handle)
             os.close(self._handle)
             self._handle = -1
-
-    def _failure(self, error: OSError) -> InputOutputError:
-        return InputOutputError(f"cannot write {self._path}: {error.strerror or error}")

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
-from mbsim_cli.errors import InputOutputError, UsageError, either, flag
+from mbsim_cli.errors import InputOutputError, UsageError, either, flag, os_errors
 from mbsim_cli.io.target import replaced
 from mbsim_cli.study.sweep.study_plan import StudyPlan, is_of, read_plan, samples_hash
 from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock, open_regular
@@ -120,11 +120,8 @@ class StudyFolder:
         """Values (N, v) of the varied parameters; raises InputOutputError."""
         path = self.path / SAMPLES
         shape = (plan.cases, len(plan.varied))
-        try:
-            with open_regular(path) as file:
-                values = _array(file)
-        except OSError as error:
-            raise InputOutputError(f"cannot read {path}: {error.strerror or error}; {_RESTORED}") from error
+        with os_errors(f"cannot read {path}", f"; {_RESTORED}"), open_regular(path) as file:
+            values = _array(file)
         if values is None:
             raise InputOutputError(f"cannot read {path}: it holds no numbers; {_RESTORED}")
         fits = values.ndim == 2 and values.shape[1:] == shape[1:]
@@ -137,20 +134,16 @@ class StudyFolder:
 
         Another one is refused without ``force``, which removes what was computed by it.
         """
-        try:
+        with os_errors(f"cannot make the folder {self}"):
             self.path.mkdir(exist_ok=True)
-        except OSError as error:
-            raise InputOutputError(f"cannot make the folder {self}: {error.strerror}") from error
         with self._locked():
             if self.is_planned and not force:
                 return self._continued(self.plan(), plan, values)
             if self.is_planned:  # remove it before the samples change
                 own = [self.path / name for name in (PLAN, COLLECTED, FORECAST)]
                 for path in [*own, *self.files(ROWS), *self.files(DATA)]:
-                    try:
+                    with os_errors(f"cannot remove {path}"):
                         path.unlink(missing_ok=True)
-                    except OSError as error:
-                        raise InputOutputError(f"cannot remove {path}: {error.strerror}") from error
             self._store(plan, values)
             return plan
 

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, os_errors
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.system import open_regular
 
@@ -166,11 +166,8 @@ def content_hash(data: Mapping[str, Any], choices: Mapping[str, Any]) -> str:
 
 def file_hash(path: Path) -> str:
     """Hash of a file; raises InputOutputError."""
-    try:
-        with open_regular(path) as file:
-            return hashlib.sha256(file.read()).hexdigest()
-    except OSError as error:
-        raise InputOutputError(f"cannot read {path}: {error.strerror or error}") from error
+    with os_errors(f"cannot read {path}"), open_regular(path) as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def samples_hash(values: np.ndarray) -> str:
