@@ -22,26 +22,39 @@ MULTIPLIERS = tuple(f"multipliers/{kind}" for kind in ("lambda", "sigma", "kappa
 IN_COLUMNS = (*MOTION, *MULTIPLIERS)  # variables with one column per coordinate or equation
 
 
-class ColumnOf(NamedTuple):
-    """A column of a variable; ``sign`` is -1 where a coordinate is stored negated."""
+class Entry(NamedTuple):
+    """A variable by its path, or a column of it; ``sign`` is -1 where a coordinate is stored negated."""
 
     path: str
-    number: int
+    column: int | None = None  # None: all of them
     sign: float = 1.0
+    units: tuple[str, ...] = ()  # one per component, where they are known
+    components: tuple[str, ...] = ("value",)
+    sensitivity: str = ""  # path of its derivatives by the parameters, empty if there are none
+
+    @property
+    def kind(self) -> str:
+        """The kind of a history: sensor, coordinate, torque, multiplier or diagnostic."""
+        return self.path.partition("/")[0].removesuffix("s")
+
+    @property
+    def unit(self) -> str:
+        """The unit of the components, or their units separated by commas where they differ."""
+        return in_words(self.units)
 
 
 def columns(
     coordinates: Sequence[str], constraints: Sequence[str], paths: Collection[str]
-) -> Iterator[tuple[str, ColumnOf]]:
+) -> Iterator[tuple[str, Entry]]:
     """Yield the columns of the variables at ``paths``, by name."""
     for number, stored in enumerate(coordinates):
         name, sign = stored.removeprefix("-"), -1.0 if stored.startswith("-") else 1.0
         for path in paths:
             if path in MOTION:
-                yield _named(name, path), ColumnOf(path, number, sign)
+                yield _named(name, path), Entry(path, number, sign)
     for path in paths:
         if path in MULTIPLIERS:
-            yield from ((_named(name, path), ColumnOf(path, number)) for number, name in enumerate(constraints))
+            yield from ((_named(name, path), Entry(path, number)) for number, name in enumerate(constraints))
 
 
 def _named(name: str, path: str) -> str:
@@ -55,23 +68,6 @@ def derivatives_of(path: str) -> str:
 
 
 # The reader: histories, sensitivities, gradients and motion by the names that users give, other data by path.
-
-
-class Entry(NamedTuple):
-    """Place of a history in the file; column None: all columns of the dataset."""
-
-    kind: str  # sensor | coordinate | torque | multiplier | diagnostic
-    path: str
-    units: tuple[str, ...]  # one per component
-    components: tuple[str, ...]
-    column: int | None = None
-    sign: float = 1.0
-    sensitivity: str = ""  # path of its derivatives by the parameters, empty if there are none
-
-    @property
-    def unit(self) -> str:
-        """The unit of the components, or their units separated by commas where they differ."""
-        return in_words(self.units)
 
 
 class StoredModel(NamedTuple):
@@ -212,23 +208,20 @@ class ResultFile:
         found: dict[str, Entry] = {}
         with opened(self.path, checked=True) as file:
 
-            def add(name: str, entry: Entry) -> None:
-                found.setdefault(name, entry if entry.sensitivity in file else entry._replace(sensitivity=""))
+            def add(name: str, entry: Entry, units: Sequence[str]) -> None:
+                path, own = derivatives_of(entry.path), units if entry.column is None else (units[entry.column],)
+                found.setdefault(name, entry._replace(units=tuple(own), sensitivity=path if path in file else ""))
 
             for name, dataset in file.get("sensors", {}).items():
-                path = f"sensors/{name}"
-                units, components = tuple(column_units(file, path)), tuple(texts(file[dataset.dims[1].label]))
-                add(name, Entry("sensor", path, units, components, sensitivity=f"sensitivity/{path}"))
+                components = tuple(texts(file[dataset.dims[1].label]))
+                add(name, Entry(path := f"sensors/{name}", components=components), column_units(file, path))
             paths = [path for path in IN_COLUMNS if path in file]
             units_of = {path: column_units(file, path) for path in paths}
             coordinates, constraints = texts(file.get("coordinates/name")), texts(file.get("constraint"))
-            for name, (path, number, sign) in columns(coordinates, constraints, paths):
-                kind = "torque" if path == "torque" else path.partition("/")[0].removesuffix("s")
-                unit = (units_of[path][number],)
-                add(name, Entry(kind, path, unit, ("value",), number, sign, derivatives_of(path)))
+            for name, entry in columns(coordinates, constraints, paths):
+                add(name, entry, units_of[entry.path])
             for name in file.get("diagnostics", {}):
-                path = f"diagnostics/{name}"
-                add(name, Entry("diagnostic", path, tuple(column_units(file, path)), ("value",)))
+                add(name, Entry(path := f"diagnostics/{name}"), column_units(file, path))
         return found
 
     @cached_property

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.layout import Stored
-from mbsim_cli.io.results import ColumnOf, ResultFile, columns, derivatives_of
+from mbsim_cli.io.results import Entry, ResultFile, columns, derivatives_of
 from mbsim_cli.model.units import attributes_of, derivative_by
 from mbsim_cli.spec.reading.messages import Named, unknown
 from mbsim_cli.study.recording import MemoryRecord
@@ -185,31 +185,31 @@ class Result(Mapping[str, np.ndarray]):
     def _found(self, name: str) -> Stored:
         """A history or a column of one; raises KeyError."""
         place = self._place(name)
-        return _as_named(name, place, self.record.variable(_path(place)))
+        return _as_named(name, place, self.record.variable(place.path))
 
-    def _place(self, name: str) -> str | ColumnOf:
-        """A path, or a column: SENSOR.label, or a coordinate or equation as ``mbsim plot`` calls it."""
+    def _place(self, name: str) -> Entry:
+        """A variable by its path, or a column: SENSOR.label, or a coordinate or equation as ``mbsim plot`` calls it."""
         for section in SECTIONS:
             if section + name in self.record.paths:
-                return section + name
+                return Entry(section + name)
         if column := self._columns.get(name) or self._component(name):
             return column
         known = [*self._columns, *(path.rpartition("/")[2] for path in self.record.paths)]
         raise KeyError(unknown("history", name, known))
 
     @cached_property
-    def _columns(self) -> dict[str, ColumnOf]:
+    def _columns(self) -> dict[str, Entry]:
         axes = self.record.axes
         return dict(columns(axes.get("coordinate", ()), axes.get("constraint", ()), self.record.paths))
 
-    def _component(self, name: str) -> ColumnOf | None:
+    def _component(self, name: str) -> Entry | None:
         """A component of a sensor; both may have points in their names."""
         for point in (place for place, letter in enumerate(name) if letter == "."):
             sensor, label = f"sensors/{name[:point]}", name[point + 1 :]
             if sensor in self.record.paths:
                 (labels,) = self.labels(sensor).values()
                 if label in labels:
-                    return ColumnOf(sensor, labels.index(label))
+                    return Entry(sensor, labels.index(label))
         return None
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -230,7 +230,7 @@ class Result(Mapping[str, np.ndarray]):
         Raises KeyError for another name, UsageError for times outside of the run.
         """
         place = self._place(name)
-        return _as_named(name, place, self._between(times, rows_of(_path(place)), rate)).values
+        return _as_named(name, place, self._between(times, rows_of(place.path), rate)).values
 
     def _between(self, times: Any, paths: Sequence[str], rate: bool = False) -> Stored:
         """A variable, or derivatives of it, at other times; ``paths`` are its own and those of its rates."""
@@ -255,7 +255,7 @@ class Result(Mapping[str, np.ndarray]):
         that parameter, and KeyError for another name.
         """
         place = self._place(name)
-        paths = [derivatives_of(path) for path in rows_of(_path(place)) if path in self.record.paths]
+        paths = [derivatives_of(path) for path in rows_of(place.path) if path in self.record.paths]
         if not set(paths) <= set(self.record.paths):
             raise UsageError(f"there are no derivatives of {name!r} along time; {ALONG_TIME}")
         whole = self.record.variable(paths[0]) if times is None else self._between(times, paths)
@@ -343,22 +343,15 @@ def installed(package: str, method: str) -> Any:
         raise UsageError(f"{method} needs the package {package}: pip install {package}") from None
 
 
-def _path(place: str | ColumnOf) -> str:
-    return place if isinstance(place, str) else place.path
-
-
-def _as_named(name: str, place: str | ColumnOf, whole: Stored) -> Stored:
-    """A variable, or derivatives of it; by its name a sensor of one number is that number, by its path a column."""
-    if isinstance(place, ColumnOf):
-        return _column(whole, place)
-    single = place == f"sensors/{name}" and whole.values.shape[1] == 1
-    return _column(whole, ColumnOf(place, 0)) if single else whole
-
-
-def _column(whole: Stored, column: ColumnOf) -> Stored:
-    """A column of a variable, whose axis it lacks."""
-    units = whole.units[column.number : column.number + 1] if len(whole.units) > 1 else whole.units
-    values, axes = column.sign * whole.values[:, column.number], (whole.axes[0], *whole.axes[2:])
+def _as_named(name: str, place: Entry, whole: Stored) -> Stored:
+    """A variable or a column, or derivatives of it; by its name a sensor of one number is that number."""
+    column = place.column
+    if column is None and place.path == f"sensors/{name}" and whole.values.shape[1] == 1:
+        column = 0
+    if column is None:
+        return whole
+    units = whole.units[column : column + 1] if len(whole.units) > 1 else whole.units
+    values, axes = place.sign * whole.values[:, column], (whole.axes[0], *whole.axes[2:])
     return Stored(values, axes, units[0] if units else whole.unit, units)
 
 
