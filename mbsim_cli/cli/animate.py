@@ -152,6 +152,6 @@ def _collect(
             show(done)
             signals.poll()
 
-        temporary.write_text(write_collection(filming, target, folder, report_done), "utf-8", "surrogateescape")
+        temporary.write_text(write_collection(filming, folder, report_done), "utf-8", "surrogateescape")
     ends = {"start": float(filming.time[0]), "end": float(filming.time[-1])}
     return {"frames": count, **ends, "motion": filming.duration}

@@ -200,9 +200,9 @@ _GROUPS = re.compile(
     r"|objectives(/[^/]+)?|meta(/(included|parameters|options|platform|timing|work|discretisation))?|units"
 )
 _REQUIRED_BY = {  # prefix of a path: datasets that a file must have if any dataset has this prefix
-    "": ("time", "meta/model_yaml"),
+    "": ("time", "meta/model_file", "meta/model_yaml"),
     "coordinates/": tuple(f"coordinates/{name}" for name in ("name", "unit", "position", "velocity", "acceleration")),
-    "parameters/": tuple(f"parameters/{name}" for name in ("name", "unit", "value")),
+    "parameters/": tuple(f"parameters/{name}" for name in ("name", "unit", "value", "bounds")),
     "meta/discretisation/worst": ("meta/discretisation/motion",),
 }
 _ALL_OR_NONE = ("value", "gradient")  # datasets that either all objectives have, or none

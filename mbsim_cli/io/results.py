@@ -172,11 +172,11 @@ class ResultFile:
             if "parameters" not in file:
                 return {}
             group = file["parameters"]
-            values, units = map(float, group["value"][()]), texts(group["unit"])
-            bounds = group["bounds"][()].tolist() if "bounds" in group else [[np.nan]] * len(units)
+            names, units = texts(group["name"]), texts(group["unit"])
+            values, bounds = (group[name][()].tolist() for name in ("value", "bounds"))
             return {
                 name: {"value": value, "unit": unit, "bounds": limits if np.isfinite(limits).all() else None}
-                for name, value, unit, limits in zip(texts(group["name"]), values, units, bounds, strict=True)
+                for name, value, unit, limits in zip(names, values, units, bounds, strict=True)
             }
 
     @cached_property
@@ -299,7 +299,7 @@ class ResultFile:
     def model(self) -> StoredModel:
         """The model as the run read it."""
         with opened(self.path, checked=True) as file:
-            name = file["meta/model_file"][()].decode() if "meta/model_file" in file else "model.yaml"
+            name = file["meta/model_file"][()].decode()
             included = {key.replace("|", "/"): text for key, text in _scalars(file.get("meta/included")).items()}
             overrides = _scalars(file.get("meta/parameters"))
             return StoredModel(name, {name: file["meta/model_yaml"][()].decode()} | included, overrides)

@@ -272,7 +272,7 @@ def motion_of(filming: MovingModel) -> dict[str, Any]:
     """Data of the scene at F times: ``position`` (F, bodies, 3) and ``rotation`` (F, bodies, 4; w last) of bodies."""
     moving = filming.moving
     scene, (origins, turned) = moving.scene, filming.poses
-    lines, points = _lines(scene, set(moving.meshes))
+    lines, points = _lines(scene)
     number = {old: new for new, old in enumerate(points)}
     names = {name: number[k] for name, k in scene.names.items()}
     view = view_of(None, scene.up, filming.positions)
@@ -302,7 +302,7 @@ def motion_of(filming: MovingModel) -> dict[str, Any]:
     }
 
 
-def _lines(scene: Scene, deforming: set[str]) -> tuple[list[Line], list[int]]:
+def _lines(scene: Scene) -> tuple[list[Line], list[int]]:
     """Lines that are drawn, and the points that are used: solids and meshes take the place of some."""
     named, surfaced = set(scene.names.values()), {one.body for one in scene.surfaces}
     solid = surfaced | {one.body for one in scene.solids}
@@ -412,7 +412,7 @@ def folder_of(target: Path) -> Path:
     return folder
 
 
-def write_collection(filming: RunFilm, target: Path, folder: Path, progress: Callable[[int], None]) -> str:
+def write_collection(filming: RunFilm, folder: Path, progress: Callable[[int], None]) -> str:
     """Write meshes at all time points of a film into a folder; return the text of the .pvd file."""
     moving = filming.moving
     if not moving.meshes:

@@ -58,7 +58,7 @@ def result_page(path: Path) -> dict[str, Any]:
         ],
         "objectives": _objectives(facts["objectives"], _descriptions(file, "objectives")),
         "warnings": facts["warnings"],
-        "checks": _checks(content, facts) + _references(path, file, facts),
+        "checks": _checks(facts) + _references(path, file, facts),
         "provenance": _provenance(facts),
         "optimization": _optimization(path),
     }
@@ -156,15 +156,9 @@ def _objectives(found: Mapping[str, Any], descriptions: Mapping[str, str]) -> li
     return shown
 
 
-def _checks(content: ResultFile, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _checks(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The accuracy that the file states, as rows of name and text."""
     rows = []
-    for name in content.names("diagnostic"):
-        series = content.history(name)
-        if "residual" in name and np.isfinite(series.values).any():
-            rows.append(
-                (f"largest {name.replace('_', ' ')}", f"{np.nanmax(np.abs(series.values)):.2e} {series.unit}".strip())
-            )
     discretisation = facts["discretisation"]
     if (error := discretisation.get("motion")) is not None and np.isfinite(error):
         worst = f", of {discretisation['worst']}" if discretisation.get("worst") else ""
