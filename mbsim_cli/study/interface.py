@@ -23,23 +23,7 @@ from mbsim_cli.study.verification.verify import verify
 CHECKED = ("ddm", "adjoint")  # methods whose gradients are compared with differences
 
 
-def load(
-    path: str | PathLike[str],
-    *,
-    by: Sequence[str] | None = None,
-    all_numbers: bool = False,
-    listener: Listener = SILENT,
-    parameters: Mapping[str, float] | None = None,
-    **values: float,
-) -> Model:
-    """Read and validate a model file; ``values``, and ``parameters`` by name, replace its parameters, and constants.
-
-    Gradients are taken ``by`` these parameters, in this order, None for those that the file says. With ``all_numbers``
-    every number of the file is a parameter. The ``listener`` receives messages and progress, and may end a run.
-    Raises ModelError with all that is wrong, InputOutputError where the file cannot be read, and
-    UsageError for a name that it does not have.
-    """
-    return Model(path, by=by, all_numbers=all_numbers, listener=listener, parameters=united(values, parameters))
+load = Model  # of a file; arguments and exceptions are those of ``Model.__init__``
 
 
 def loads(

@@ -143,10 +143,12 @@ class Model:
         _texts: Mapping[str, str] | None = None,
         **values: float,
     ):
-        """Read a file; ``values``, and ``parameters`` by name, replace parameters, or constants, as ``-p`` does.
+        """Read and validate a file; ``values``, and ``parameters`` by name, replace its parameters, and constants.
 
-        Gradients are taken ``by`` these parameters, None for those that the file says. With ``all_numbers`` every
-        number of the file is a parameter, named by its path, as ``points.P1.rod.x``.
+        Gradients are taken ``by`` these parameters, in this order, None for those that the file says. With
+        ``all_numbers`` every number of the file is a parameter, named by its path, as ``points.P1.rod.x``. The
+        ``listener`` receives messages and progress, and may end a run. Raises ModelError with all that is wrong,
+        InputOutputError where the file cannot be read, and UsageError for a name that it does not have.
         """
         overrides = {name: repr(value) for name, value in united(values, parameters).items()}
         self._read(Path(path), Settings(overrides=overrides, all_numbers=all_numbers), listener, by, _texts)
