@@ -214,37 +214,27 @@ class Datasets:
         self, path: str, widths: tuple[int, ...], dtype: str, rows: int, compression: dict[str, object]
     ) -> h5py.Dataset:
         """An empty dataset (0, *widths) that grows along its first axis, in chunks of ``rows`` rows."""
-        shape, most, chunks = (0, *widths), (None, *widths), (rows, *widths)
-
-        def first(group: h5py.Group, name: str) -> h5py.Dataset:
-            return group.create_dataset(name, shape, dtype, maxshape=most, chunks=chunks, **compression)
-
+        shape, chunks = (0, *widths), (rows, *widths)
+        stated = {"shape": shape, "dtype": dtype, "maxshape": (None, *widths), "chunks": chunks} | compression
         space = h5s.create_simple(shape, (h5s.UNLIMITED, *widths))
         numbers = h5t.py_create(np.dtype(dtype), logical=True)
-        return self._made(path, (chunks, dtype, bool(compression)), first, numbers, space)
+        return self._made(path, (chunks, dtype, bool(compression)), stated, numbers, space)
 
     def texts(self, path: str, entries: np.ndarray) -> h5py.Dataset:
         """A dataset of texts."""
-
-        def first(group: h5py.Group, name: str) -> h5py.Dataset:
-            return group.create_dataset(name, entries.shape, TEXT)
-
-        dataset = self._made(path, _TEXTS, first, _TEXT_TYPE, h5s.create_simple(entries.shape))
+        stated = {"shape": entries.shape, "dtype": TEXT}
+        dataset = self._made(path, _TEXTS, stated, _TEXT_TYPE, h5s.create_simple(entries.shape))
         dataset.id.write(h5s.ALL, h5s.ALL, entries.astype(TEXT))
         return dataset
 
     def _made(
-        self,
-        path: str,
-        kind: object,
-        first: Callable[[h5py.Group, str], h5py.Dataset],
-        numbers: h5t.TypeID,
-        space: h5s.SpaceID,
+        self, path: str, kind: object, stated: Mapping[str, Any], numbers: h5t.TypeID, space: h5s.SpaceID
     ) -> h5py.Dataset:
+        """A dataset of a kind; the first one is made by h5py as ``stated``."""
         folder, _, name = path.rpartition("/")
         group = self._group(folder, kind != _TEXTS)
         if kind not in self._kinds or not name.isascii():
-            dataset = first(group, name)
+            dataset = group.create_dataset(name, **stated)
             self._kinds[kind] = dataset.id.get_create_plist()
             return dataset
         return h5py.Dataset(h5d.create(group.id, name.encode(), numbers, space, self._kinds[kind]))

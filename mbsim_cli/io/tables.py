@@ -36,22 +36,23 @@ _RATES = {"position": "", "velocity": ".velocity", "acceleration": ".acceleratio
 class Columns(Mapping[str, np.ndarray]):
     """Columns (K,) by name; a column of texts raises InputOutputError only when it is read."""
 
-    def __init__(self, names: Iterable[str], numbers: Mapping[str, np.ndarray], faults: Mapping[str, str]):
-        self._names, self._numbers, self._faults = tuple(names), numbers, faults
+    def __init__(self, columns: Mapping[str, np.ndarray | str]):
+        self._columns = columns  # in place of texts, the message
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name in self._faults:
-            raise InputOutputError(self._faults[name])
-        return self._numbers[name]
+        found = self._columns[name]
+        if isinstance(found, str):
+            raise InputOutputError(found)
+        return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._columns
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._columns)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._columns)
 
 
 def read_table(path: Path, delimiter: str = ",", empty: bool = False) -> Mapping[str, np.ndarray]:
@@ -124,9 +125,8 @@ def _read_sound_columns(path: Path, names: list[str], delimiter: str, above: int
     with path.open(newline="", encoding="utf-8-sig") as stream:
         for _ in range(above):
             next(stream)
-        numbers = _numbers(stream, delimiter, len(good), good, empty) if good else np.empty((0, 0))
-    sentences = {name: f"cannot read {path}: {fault}" for name, fault in faults.items()}
-    return Columns(names, dict(zip((names[place] for place in good), numbers, strict=True)), sentences)
+        numbers = iter(_numbers(stream, delimiter, len(good), good, empty) if good else ())
+    return Columns({name: f"cannot read {path}: {faults[name]}" if name in faults else next(numbers) for name in names})
 
 
 def _numbers(
