@@ -112,14 +112,9 @@ def _with_integrator(model_file: ModelFile, settings: Settings, listener: Listen
     return replace(settings, integrator=name)
 
 
-class _Run(NamedTuple):
-    results: dict[str, Gradient]
-    by_fields: dict[str, dict[str, np.ndarray]]  # derivatives (ne,) by objective and field
-
-
-class _Errors(NamedTuple):
-    uncertainties: dict[str, Uncertainty]
-    by_fields: dict[str, dict[str, np.ndarray]]  # (ne,) by objective and field
+_ByFields = dict[str, dict[str, np.ndarray]]  # (ne,) by objective and field
+_Run = tuple[dict[str, Gradient], _ByFields]  # objectives, and their derivatives by fields
+_Errors = tuple[dict[str, Uncertainty], _ByFields]
 
 
 class _Search:
@@ -203,24 +198,24 @@ class _Search:
                 )
             self._measured = "the motion"
             self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
-            return _Errors({}, {}) if self._error <= self.accuracy else None
-        last, self._last = self._last, _Run(results, by_fields(self.assembled.fields, results))
+            return ({}, {}) if self._error <= self.accuracy else None
+        last, self._last = self._last, (results, by_fields(self.assembled.fields, results))
         return None if last is None else self._errors_between(last, self._last)
 
     def _errors_between(self, last: _Run, run: _Run) -> _Errors | None:
         """Errors from the differences of two runs; None where they, or those before, are too large."""
-        results = run.results
+        (results, found_by_fields), (others, others_by_fields) = run, last
         differences = {
-            name: np.append(result.value - last.results[name].value, result.gradient - last.results[name].gradient)
+            name: np.append(result.value - others[name].value, result.gradient - others[name].gradient)
             for name, result in results.items()
         }
-        of_fields = differences_by_fields(run.by_fields, last.by_fields)
+        of_fields = differences_by_fields(found_by_fields, others_by_fields)
         sizes = {  # denominators of relative errors
             name: np.maximum(r.uncertainty.denominators(r.value, r.gradient, self._parameters), np.finfo(float).tiny)
             for name, r in results.items()
         }
         for name, fields in of_fields.items():  # measured by their norms
-            norms = [[np.linalg.norm(off[given]) for given in fields] for off in (fields, run.by_fields[name])]
+            norms = [[np.linalg.norm(off[given]) for given in fields] for off in (fields, found_by_fields[name])]
             differences[name], sizes[name] = np.append(differences[name], norms[0]), np.append(sizes[name], norms[1])
         largest, self._worst = self._largest(differences, sizes)
         earlier = self._largest(self._differences, sizes)[0] if self._differences else np.inf
@@ -237,7 +232,7 @@ class _Search:
                 errors[0] += of_sums
             uncertainties[name] = of_run._replace(errors=errors) if self._depends_on_step(result) else of_run
         off = {name: {given: share * d for given, d in fields.items()} for name, fields in of_fields.items()}
-        return _Errors(uncertainties, off)
+        return uncertainties, off
 
     def _depends_on_step(self, result: Gradient) -> bool:
         return not self._sums_alone or bool(np.isfinite(result.uncertainty.errors[0]))

@@ -48,12 +48,7 @@ class Estimates(NamedTuple):
     reason: str | None = None  # why gradients have no estimate
 
 
-class SecondRun(NamedTuple):
-    """The objectives of a run with longer steps, and what observed it."""
-
-    problem: Problem
-    results: dict[str, Gradient]
-    resolution: Resolution | NoSteps
+SecondRun = tuple[Problem, dict[str, Gradient], Resolution | NoSteps]  # with longer steps, and what observed it
 
 
 @contextmanager
@@ -68,7 +63,7 @@ def second_run(plan: "Plan", resolution: Resolution | NoSteps, listener: Listene
         parameters, coarse = plan.assembled.parameters, with_longer_steps(plan.assembled.problem)
         watched = resolution_of(coarse, values_of(parameters), getattr(resolution, "times", None))
         found = evaluate(coarse, plan.assembled.objectives, (), watched, listener, title=title)
-        return SecondRun(coarse, found, watched)
+        return coarse, found, watched
 
     beside = _is_needed(plan) and plan.method != "adjoint" and current_thread() is main_thread()
     if not beside or helpful(2) < 2:

@@ -370,11 +370,6 @@ _CHANGES = {
 }
 
 
-class _Jump(NamedTuple):
-    time: float
-    size: float
-
-
 class JumpHealth:
     """Expressions that jump: first time and number of jumps, in one pass over the stored times."""
 
@@ -382,7 +377,7 @@ class JumpHealth:
         self._problem, self._theta = problem, problem.theta.real
         self._signals: Any = problem.model.signals
         self._largest = [0.0] * len(problem.branchings)
-        self._jumps: list[dict[int, list[_Jump]]] = [{} for _ in problem.branchings]  # by the step of the tape
+        self._jumps: list[dict[int, list[tuple[float, float]]]] = [{} for _ in problem.branchings]  # times and sizes
         self._following = Following()
 
     def add(self, block: Block) -> None:
@@ -407,7 +402,7 @@ class JumpHealth:
                 near = self._just_before(u, step, read[:, ahead], read[:, ahead + 1])
                 sizes = self._values(u, near, step)[signals.result[u]] - self._values(u, near)[signals.result[u]]
                 found = self._jumps[k].setdefault(step, [])
-                found += [_Jump(float(t), float(size)) for t, size in zip(time[ahead + 1], sizes, strict=True)]
+                found += zip(map(float, time[ahead + 1]), map(float, sizes), strict=True)
 
     def _place(self, u: int, step: int) -> int:
         """Place of what a step of signal u gives."""
@@ -452,11 +447,11 @@ class JumpHealth:
         codes = getattr(self._signals, "code", ())
         for branching, largest, by_step in zip(self._problem.branchings, self._largest, self._jumps, strict=True):
             for step, every in by_step.items():
-                jumps = [jump for jump in every if abs(jump.size) > SLIGHT * largest]
+                jumps = [(time, size) for time, size in every if abs(size) > SLIGHT * largest]
                 if not jumps:
                     continue
                 often = f"{len(jumps)} times, first before" if len(jumps) > 1 else "before"
-                when = f"{often} t = {jumps[0].time:.6g} s, by {jumps[0].size:.4g}"
+                when = f"{often} t = {jumps[0][0]:.6g} s, by {jumps[0][1]:.4g}"
                 key = branching.place, step
                 if branching.place.startswith("cables.") and codes[step] == Operation.ATAN2:
                     key = branching.place, NONE  # once: a cable has many forces

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -107,12 +107,7 @@ def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan
 MOSTLY = 0.5  # share of the work done one by one, above which lanes are not used again
 
 
-@dataclass
-class _PlannedCase:
-    """The run of a case, which may be made already, and where its time went."""
-
-    plan: Plan
-    timing: Timing
+_PlannedCase = tuple[Plan, Timing]  # the run of a case, which may be made already, and where its time went
 
 
 class CaseEvaluator:
@@ -158,12 +153,12 @@ class CaseEvaluator:
                 planned[case.number] = self._planned(case)
         start = perf_counter()
         with suppress(MemoryError):
-            plans, parted = in_lanes([each.plan for each in planned.values()], self._listener.poll)
+            plans, parted = in_lanes([plan for plan, _ in planned.values()], self._listener.poll)
             if parted > MOSTLY:
                 self.batch_size = 1
-            for each, plan in zip(planned.values(), plans, strict=True):
-                each.plan = plan
-                each.timing.solve += (perf_counter() - start) / len(plans)
+            for (number, (_, timing)), plan in zip(planned.items(), plans, strict=True):
+                timing.solve += (perf_counter() - start) / len(plans)
+                planned[number] = plan, timing
         return planned
 
     def _computed(self, case: Case, start: float, planned: _PlannedCase | None = None) -> Computed:
@@ -193,11 +188,11 @@ class CaseEvaluator:
         plan = plan_run(base.model_file, base.settings, timing, SILENT, values=moved, before=base.named)
         kept = {column.name for column in self._plan.objectives}  # others cause no failure and no warning
         objectives = [objective for objective in plan.assembled.objectives if objective.name in kept]
-        return _PlannedCase(plan._replace(assembled=replace(plan.assembled, objectives=objectives)), timing)
+        return plan._replace(assembled=replace(plan.assembled, objectives=objectives)), timing
 
     def _solved(self, case: Case, planned: _PlannedCase) -> tuple[np.ndarray, dict[str, Any], bytes]:
         """Numbers, remarks, and the further data of a case as content of a frame."""
-        plan, timing, data = planned.plan, planned.timing, b""
+        (plan, timing), data = planned, b""
         if self._plan.full:
             command = command_of(self._plan, case.values.tolist())
             with TemporaryDirectory(prefix="mbsim-") as folder:

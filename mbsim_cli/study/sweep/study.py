@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,13 +25,6 @@ from mbsim_cli.system import cached_property
 if TYPE_CHECKING:
     import pandas
     import xarray
-
-
-class _Histories(NamedTuple):
-    """Histories of sensors in N cases, NaN where there is nothing."""
-
-    time: np.ndarray  # (T,) s, or (N, T) where time points differ
-    record: np.ndarray  # (N, T, w), the sensors side by side
 
 
 class Study(Mapping[str, np.ndarray]):
@@ -68,7 +61,7 @@ class Study(Mapping[str, np.ndarray]):
         if name in self.objectives:
             return self.results[:, self.objectives.index(name)]
         if name == "time" and self._sensors:
-            return self._histories.time
+            return self._histories[0]
         if name in self._sensors:
             values = self._sensor_values(name)
             return values[:, :, 0] if values.shape[2] == 1 else values
@@ -112,11 +105,12 @@ class Study(Mapping[str, np.ndarray]):
     def _sensor_values(self, name: str) -> np.ndarray:
         """Values of a sensor (N, T, components)."""
         ends = np.cumsum([len(column.components) for column in self._sensors.values()])
-        parts = np.split(self._histories.record, ends[:-1], axis=2)
+        parts = np.split(self._histories[1], ends[:-1], axis=2)
         return parts[list(self._sensors).index(name)]
 
     @cached_property
-    def _histories(self) -> _Histories:
+    def _histories(self) -> tuple[np.ndarray, np.ndarray]:
+        """Times (T,), s, or (N, T) where they differ, and sensors (N, T, w) side by side, NaN where nothing is."""
         folder = StudyFolder(self.folder)
         tracks = list(data_of_cases(folder, ledger_of(folder)))
         longest, common = common_times(track.time for track in tracks)
@@ -126,7 +120,7 @@ class Study(Mapping[str, np.ndarray]):
         for track in tracks:
             time[track.case, : len(track.time)] = track.time
             record[track.case, : len(track.time)] = track.record
-        return _Histories(longest if common else time, record)
+        return longest if common else time, record
 
     def forecast(
         self,
