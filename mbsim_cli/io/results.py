@@ -143,9 +143,7 @@ class ResultFile:
             return {axis: tuple(texts(file[axis])) for axis in names}
 
     def variable(self, path: str) -> Stored:
-        """A variable by its path; raises KeyError."""
-        if path not in self._along_time:
-            raise KeyError(path)
+        """A variable by its path, one of ``paths``."""
         with opened(self.path, checked=True) as file, naming(path):
             dataset = file[path]
             require_plain(dataset)

@@ -45,19 +45,14 @@ class StudyTable:
     plan: str = ""
 
 
-@dataclass(frozen=True)
-class Tracks:
-    """Histories of sensors in many cases; every call of ``each`` yields them anew.
+def write_study(
+    target: Path, table: StudyTable, sensors: Mapping[str, tuple[Sequence[str], str]], tracks: Callable[[], Iterable]
+) -> None:
+    """Write a study, replacing an earlier one; raises InputOutputError.
 
-    Each has the number of its ``case``, its ``time`` (T,) [s] and a ``record`` (T, w) with the columns of all sensors.
+    ``sensors`` are labels of components, and units. Each call of ``tracks`` yields their histories in many cases anew:
+    the number of a ``case``, its ``time`` (T,) [s] and a ``record`` (T, w) with the columns of all sensors.
     """
-
-    sensors: Mapping[str, tuple[Sequence[str], str]]  # labels of components, and units
-    each: Callable[[], Iterable[Any]]
-
-
-def write_study(target: Path, table: StudyTable, tracks: Tracks | None) -> None:
-    """Write a study, replacing an earlier one; raises InputOutputError."""
     if os.path.lexists(target) and not is_study(target):
         raise InputOutputError(f"{target} is no collected study, or is damaged; move it away, and collect again")
     with replaced(target, STUDY_FILE) as path:
@@ -67,8 +62,8 @@ def write_study(target: Path, table: StudyTable, tracks: Tracks | None) -> None:
             with h5py.File(sink, "w", track_order=True) as file:
                 scales = Scales(file)
                 _write_table(scales, table)
-                if tracks is not None:
-                    _write_tracks(scales, tracks, len(table.design))
+                if sensors:
+                    _write_tracks(scales, sensors, tracks, len(table.design))
             if sink.error is not None:
                 raise sink.error
         except (RuntimeError, ValueError) as error:
@@ -187,9 +182,9 @@ def _write_table(scales: Scales, table: StudyTable) -> None:
     scales.file.create_dataset("meta/plan", data=table.plan, dtype=TEXT)
 
 
-def _write_tracks(scales: Scales, tracks: Tracks, cases: int) -> None:
+def _write_tracks(scales: Scales, sensors: Mapping, tracks: Callable[[], Iterable], cases: int) -> None:
     """Store histories of sensors: along time if all cases have the same time points, else along their index."""
-    longest, common = common_times(track.time for track in tracks.each())
+    longest, common = common_times(track.time for track in tracks())
     axis = "time" if common else "instant"
     scales.axis(axis, longest if common else np.arange(len(longest)), "s" if common else None)
 
@@ -203,14 +198,14 @@ def _write_tracks(scales: Scales, tracks: Tracks, cases: int) -> None:
 
     times = None if common else empty("time", (len(longest),), (axis,), "s")
     shown, first = [], 0
-    for name, (components, unit) in tracks.sensors.items():
+    for name, (components, unit) in sensors.items():
         along = component_axis(name, tuple(components))
         if along not in scales.file:
             scales.axis(along, list(components))
         dataset = empty(name, (len(longest), len(components)), (axis, along), unit)
         shown.append((dataset, slice(first, first + len(components))))
         first += len(components)
-    for track in tracks.each():
+    for track in tracks():
         count = len(track.time)
         if times is not None:
             times[track.case, :count] = track.time

@@ -102,29 +102,27 @@ class RowBuffer:
 
     def __init__(self, most: int):
         self._most, self._count = most, 0
-        self._columns: list[np.ndarray] | None = None
-        self._first_alike: list[int] = []  # for each column, the first one with the same memory
+        self._alike: list[int] | None = None  # for each column, the first one with the same memory
+        self._stored: dict[int, np.ndarray] = {}  # these by their numbers
 
     def add(self, columns: Sequence[np.ndarray]) -> bool:
         """Copy the next rows and return True; return False if they do not fit."""
         alike = _first_alike(columns)
-        if self._columns is None:
-            self._first_alike = alike
-            self._columns = _allocated([columns[k] for k in sorted(set(alike))], self._most)
+        if self._alike is None:
+            self._alike, self._stored = alike, _allocated({k: columns[k] for k in alike}, self._most)
         end = self._count + len(columns[0])
-        if not self._columns or end > self._most or alike != self._first_alike:
+        if not self._stored or end > self._most or alike != self._alike:
             return False
-        for column, k in zip(self._columns, sorted(set(alike)), strict=True):
+        for k, column in self._stored.items():
             column[self._count : end] = columns[k]
         self._count = end
         return True
 
     def close(self) -> list[np.ndarray]:
         """Close the buffer and return its columns; those that share memory are the same array."""
-        numbers = sorted(set(self._first_alike))
-        distinct = {k: column[: self._count] for k, column in zip(numbers, self._columns or (), strict=True)}
-        self._columns, self._count = [], 0
-        return [distinct[k] for k in self._first_alike]
+        distinct = {k: column[: self._count] for k, column in self._stored.items()}
+        self._stored, self._count = {}, 0
+        return [distinct[k] for k in self._alike or ()]
 
     def __len__(self) -> int:
         return self._count
@@ -138,12 +136,11 @@ def _first_alike(columns: Sequence[np.ndarray]) -> list[int]:
     ]
 
 
-def _allocated(columns: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
+def _allocated(columns: Mapping[int, np.ndarray], most: int) -> dict[int, np.ndarray]:
     """Arrays for ``most`` rows of each column; none if they would take more than ``MOST`` bytes."""
-    shapes = [(most, *values.shape[1:]) for values in columns]
-    if sum(int(np.prod(shape)) * values.itemsize for shape, values in zip(shapes, columns, strict=True)) > MOST:
-        return []
-    return [np.empty(shape, values.dtype) for shape, values in zip(shapes, columns, strict=True)]
+    if sum(most * int(np.prod(values.shape[1:])) * values.itemsize for values in columns.values()) > MOST:
+        return {}
+    return {k: np.empty((most, *values.shape[1:]), values.dtype) for k, values in columns.items()}
 
 
 # Writing rows to datasets. Complete columns are compressed in parallel, identical ones once. HDF5 itself compresses

@@ -236,7 +236,7 @@ class MemoryRecord:
         self._findings, self._timing = findings_of(outcome), asdict(outcome.timing)
 
     def variable(self, path: str) -> Stored:
-        """A variable by its path; raises KeyError."""
+        """A variable by its path, one of ``paths``."""
         if path in self._variables:
             return self._variables[path]
         if path == "time":

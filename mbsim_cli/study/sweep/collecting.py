@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError, either, option
 from mbsim_cli.io.provenance import storable
-from mbsim_cli.io.study_file import StudyTable, Tracks, write_study
+from mbsim_cli.io.study_file import StudyTable, write_study
 from mbsim_cli.io.tables import Column, write_table
 from mbsim_cli.io.target import check_target, elsewhere, replaced
 from mbsim_cli.study.sweep.store import DONE, Ledger, cases_with_data, data_of_cases, ledger_of
@@ -54,8 +54,7 @@ def collect(folder: StudyFolder, ledger: Ledger) -> Path:
     if plan.sensors:
         ledger.require_data(cases_with_data(folder, thorough=True))
     sensors = {column.name: (column.components, column.unit) for column in plan.sensors}
-    tracks = Tracks(sensors, partial(data_of_cases, folder, ledger)) if sensors else None
-    write_study(folder.collected, table_of(ledger), tracks)
+    write_study(folder.collected, table_of(ledger), sensors, partial(data_of_cases, folder, ledger))
     return folder.collected
 
 
