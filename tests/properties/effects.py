@@ -1,7 +1,7 @@
 """All that a model file brings about, in the order of what it costs to find out."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -212,7 +212,7 @@ class Effects:
             patch.object(Plan, "compile"),
             patch.object(evaluation, "blocks_of", _blocks),
         ):
-            return verify.verify(Path("model.yaml"), PLAIN, 0, SILENT)
+            return verify.verify(Path("model.yaml"), replace(PLAIN, method="ddm"), 0, SILENT)
 
 
 def controls(problem: Problem) -> Any:

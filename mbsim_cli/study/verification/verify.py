@@ -13,15 +13,13 @@ from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.layout import STEP
 from mbsim_cli.model.problem import INTEGRATED, Motion, Problem
-from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.assembling import Settings, build, load
-from mbsim_cli.study.automatic_step import resolve_automatic
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.undetermined import GRAZES, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, accumulated, evaluate, require_finite
 from mbsim_cli.study.listener import Listener, PollOnly
 from mbsim_cli.study.objectives import stepped
-from mbsim_cli.study.plan import Plan, Timing, values_at
+from mbsim_cli.study.plan import Timing, plan_run, values_at
 from mbsim_cli.study.run import run
 from mbsim_cli.study.streams import ROUND_OFF
 from mbsim_cli.study.verification.comparison import (
@@ -335,16 +333,14 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     checked = {name for check in model_file.checks.values() for name in check.gradient}
     parameters = [name for name in model_file.parameters if chosen == "all" or name in chosen or name in checked]
     timing = Timing()
-    settings, choice = resolve_automatic(model_file, settings, parameters, timing, listener)
-    assembled = build(model_file, settings, parameters)
-    plan = Plan(model_file, settings, settings.method or "none", assembled, assembled, choice, second_run=True)
+    plan = plan_run(model_file, settings, timing, listener, parameters)._replace(second_run=True)
     plan.compile(listener)
     named = {check.sensor for check in model_file.checks.values()}
-    recorder = Recorder({name: rows for name, rows in assembled.sensor_rows.items() if name in named})
+    recorder = Recorder({name: rows for name, rows in plan.assembled.sensor_rows.items() if name in named})
     outcome = run(plan, timing, PollOnly(listener), recorder.add)
     for warning in outcome.warnings:
         listener.warn(warning if warning.startswith(f"{path}:") else f"{path}: {warning}")
-    analysed = Analysed(path, model_file, settings, assembled, outcome.results)
+    analysed = Analysed(path, model_file, plan.settings, plan.assembled, outcome.results)
     numerical = list(_by_differences(analysed, parameters, seed))
     if (reason := outcome.estimates.reason) and not all(row.passed for row in numerical):
         listener.warn(f"{path}: errors of gradients are not estimated: {reason}")
@@ -353,7 +349,7 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
         *references_by_elements(analysed, listener),
         *agreements(analysed, listener),
         *numerical,
-        *ANALYSES[assembled.problem.options.analysis].verify(str(path), assembled, seed),
+        *plan.analysis.verify(str(path), plan.assembled, seed),
     ]
 
 
