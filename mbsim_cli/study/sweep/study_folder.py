@@ -35,11 +35,6 @@ class Shard:
         """Whether a case belongs to this part."""
         return case % self.count == self.index - 1
 
-    @property
-    def stem(self) -> str:
-        """The beginning of the names of its files."""
-        return f"shard-{self.index}-of-{self.count}"
-
 
 ALL = Shard()
 
@@ -99,7 +94,7 @@ class StudyFolder:
 
     def file(self, shard: Shard, suffix: str) -> Path:
         """The ``ROWS`` of the cases of a shard, or their further ``DATA``: what sensors showed, or result files."""
-        return self.path / (shard.stem + suffix)
+        return self.path / f"shard-{shard.index}-of-{shard.count}{suffix}"
 
     def files(self, suffix: str) -> list[Path]:
         """Files of all shards, in an order that does not change."""
