@@ -1,7 +1,6 @@
 """``mbsim compile``: compile kernels into the cache before the first run."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,14 +56,13 @@ def command(
     if settings.overrides and not models:
         raise UsageError("-p and -s are for model files; name some")
     from mbsim_cli.kernels.compiler import choice, store, watch
-    from mbsim_cli.study.compiling import precompile, specimens
+    from mbsim_cli.study.compiling import precompile
 
     if into and choice.COMPILER != "linking":
         raise UsageError("only kernels of the linking compiler can come with a package; mbsim doctor says more")
     if into:
         store.ignore_prebuilt()
-    with nullcontext(models) if models else specimens() as paths:
-        variants = list(precompile(paths, every, Terminal(quiet), lanes, settings))
+    variants = list(precompile(models or (), every, Terminal(quiet), lanes, settings))
     report = _report(variants, named=bool(models))
     if into and not watch.STORE.trouble:
         report["into"] = store.fill_prebuilt(into, watch.STORE.path)

@@ -1,11 +1,10 @@
 """Kernels and expressions that an analysis needs, loaded or compiled before it is timed; ``mbsim compile``."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -187,23 +186,13 @@ _INVERSE = """\
 laws: {swing: {type: harmonic, amplitude: amplitude, frequency: 1.5}}
 analysis: {type: inverse_dynamics, sampling: 1e-3, duration: 0.01, motion: {all: swing}}
 """
-_SPECIMENS = {
-    "forward_dynamics": _ARM + _SPRING + _DRIVE + "analysis: {step: 1e-4, duration: 1e-3}\n",
-    "closed_loop": _FOUR_BAR,
-    "equilibrium": _ARM + _SPRING + "analysis: {type: equilibrium}\n",
-    "inverse_dynamics": _ARM + _SPRING + _INVERSE,
-    "inverse_dynamics_in_lanes": _ARM + _LOAD + _INVERSE,
+SPECIMENS = {  # texts by the names of files
+    "forward_dynamics.yaml": _ARM + _SPRING + _DRIVE + "analysis: {step: 1e-4, duration: 1e-3}\n",
+    "closed_loop.yaml": _FOUR_BAR,
+    "equilibrium.yaml": _ARM + _SPRING + "analysis: {type: equilibrium}\n",
+    "inverse_dynamics.yaml": _ARM + _SPRING + _INVERSE,
+    "inverse_dynamics_in_lanes.yaml": _ARM + _LOAD + _INVERSE,
 }
-
-
-@contextmanager
-def specimens() -> Iterator[list[Path]]:
-    """Files of the models, as long as they are needed."""
-    with TemporaryDirectory() as folder:
-        paths = [Path(folder) / f"{name}.yaml" for name in _SPECIMENS]
-        for path, text in zip(paths, _SPECIMENS.values(), strict=True):
-            path.write_text(text)
-        yield paths
 
 
 # Kernels compiled before any run needs them: by the first steps of a model's analyses.
@@ -235,10 +224,12 @@ def precompile(
 ) -> Iterator[Variant]:
     """Compile what the models' analyses need, with and without gradients; ``every``: all formulations, integrators.
 
-    Also the loops that run eight cases of a study without gradients: for models that state one, with ``every``, and
-    where ``lanes`` asks for them.
+    Without ``paths`` these are specimens. Also the loops that run eight cases of a study without gradients: for models
+    that state one, with ``every``, and where ``lanes`` asks for them.
     """
-    planned = [(path, file, settings) for path in paths for file, settings in _planned(path, every, stated)]
+    texts = None if paths else SPECIMENS
+    models = paths or map(Path, SPECIMENS)
+    planned = [(path, *way) for path in models for way in _planned(path, every, stated, texts)]
     with listener.progress("compiling", len(planned)) as show:
         for done, (path, file, settings) in enumerate(planned, 1):
             methods = (study.sensitivity or stated_method(file, Settings()) for study in file.study.values())
@@ -248,11 +239,13 @@ def precompile(
             listener.poll()
 
 
-def _planned(path: Path, every: bool, stated: Settings) -> Iterator[tuple["ModelFile", Settings]]:
+def _planned(
+    path: Path, every: bool, stated: Settings, texts: Mapping[str, str] | None
+) -> Iterator[tuple["ModelFile", Settings]]:
     """A model, read once, with the settings of each variant."""
     from mbsim_cli.spec.analysis import lacks_adjoint
 
-    file = load(path, stated)
+    file = load(path, stated, texts)
     ways = _ways(stated) if every and file.analysis.type == "forward_dynamics" else [stated]
     for way in ways:
         for method in METHODS if file.parameters else METHODS[:1]:
