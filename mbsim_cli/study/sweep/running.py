@@ -116,7 +116,7 @@ def forecast(
                 start, spent = max(0.0, spent - row.seconds), min(spent, row.seconds)
             seconds.append(row.seconds)
             sizes.append(len(framed(encoded(row))) + (len(framed(data)) if data else 0))
-            study = np.mean(_without_first_cases(seconds, workers)) * len(cases) / workers
+            study = float(np.mean(_without_first_cases(seconds, workers))) * len(cases) / workers
             enough = min(max(SHARE * study, min(LEAST, FIFTH * study)), MOST)
             show(min(len(seconds) / least, spent / max(enough, 1e-9), 1.0))
             listener.poll()
