@@ -54,8 +54,8 @@ def _by_coordinates(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: An
     first = of_columns(tree, tree.elastic[tree.node_body])
     count = np.diff(tree.elastic)[tree.node_body]
     rows = [np.array(theta[start : start + n]) for start, n in zip(tree.shape, count, strict=True)]
-    for v, start in zip(tree.bent, tree.bend, strict=True):
-        n = count[v]
+    for v in np.flatnonzero(tree.bend != NONE):
+        start, n = tree.bend[v], count[v]
         P = np.array(theta[start : start + n * n]).reshape(n, n)
         rows[v] = rows[v] + share * (P @ np.asarray(z)[first[v] : first[v] + n])
     E = np.zeros((tree.column_kind.size, tree.column.size), np.result_type(float, *rows))

@@ -85,6 +85,11 @@ NONE = -1
 FORCE_LAWS, BUSHING_LAWS = 9, 3  # columns of ``Forces.law``, and the first of those of directions
 
 
+def with_fields(kind: Any, *names: str) -> Any:
+    """A NamedTuple with the fields of another one, and more."""
+    return namedtuple(kind.__name__, (*kind._fields, *names), module=__name__)
+
+
 class Tree(NamedTuple):
     """Spanning tree: nb bodies, n coordinates."""
 
@@ -96,30 +101,28 @@ class Tree(NamedTuple):
     initial: np.ndarray  # (1,) offset of the initial block
 
 
-class FlexibleTree(NamedTuple):
-    """The same with nf bodies that deform; columns of their elastic coordinates stand behind those of all joints.
+class FlexibleTree(
+    with_fields(
+        Tree,
+        "flexible",  # (nf,) body
+        "pair",  # (nf,) pair (GROUND, body)
+        "elastic",  # (nf + 1,) columns of the elastic coordinates of body f are elastic[f] .. elastic[f + 1] - 1
+        "block",  # (nf,) offset of the body's standard input data
+        "deviation",  # (nf,) offset of what these have beyond the identities between their terms, or NONE
+        "column",  # (n,) column of each coordinate, increasing
+        "node",  # (nv,) columns of nodes
+        "node_body",  # (nv,) number of the body that deforms that the node is on
+        "shape",  # (nv,) offset of L, before zeros
+        "bend",  # (nv,) offset of P, symmetric, by rows, of nodes that stiffen; else NONE
+    )
+):
+    """``Tree`` with nf bodies that deform; columns of their elastic coordinates stand behind those of all joints.
 
-    Columns of nodes, places on such bodies, are no coordinates: elastic ones move them, by rows of numbers of theta. So
-    there are n coordinates and more columns.
+    Columns of nodes, places on such bodies, are no coordinates: they are zeta = L q + q . P q / 2 of the elastic ones q
+    of their body. So there are n coordinates and more columns.
     """
 
-    parent: np.ndarray  # as in ``Tree``
-    first_column: np.ndarray
-    column_kind: np.ndarray
-    column_body: np.ndarray
-    theta: np.ndarray
-    initial: np.ndarray
-    flexible: np.ndarray  # (nf,) body
-    pair: np.ndarray  # (nf,) pair (GROUND, body)
-    elastic: np.ndarray  # (nf + 1,) columns of the elastic coordinates of body f are elastic[f] .. elastic[f + 1] - 1
-    block: np.ndarray  # (nf,) offset of the body's standard input data
-    deviation: np.ndarray  # (nf,) offset of what these have beyond the identities between their terms, or NONE
-    column: np.ndarray  # (n,) column of each coordinate, increasing
-    node: np.ndarray  # (nv,) columns of nodes
-    node_body: np.ndarray  # (nv,) number of the body that deforms that the node is on
-    shape: np.ndarray  # (nv,) offset of the numbers, before zeros, by which that body's coordinates move the column
-    bent: np.ndarray  # (nw,) numbers of those columns of nodes that products of elastic coordinates move as well
-    bend: np.ndarray  # (nw,) offset of these numbers: half of q . P q moves the column, P symmetric, by rows
+    __slots__ = ()
 
 
 class Natural(NamedTuple):
@@ -153,44 +156,27 @@ class Natural(NamedTuple):
     swing: np.ndarray  # (n,) rad that bodies turn by as a coordinate moves by one, or 0: tells when to look at J
 
 
-class FlexibleNatural(NamedTuple):
-    """The same with nf bodies that deform; numbers of their elastic coordinates stand behind those of all others.
+class FlexibleNatural(
+    with_fields(
+        Natural,
+        "flexible",  # (nf,) body
+        "elastic",  # (nf + 1,) elastic coordinates of body f are elastic[f] .. elastic[f + 1] - 1
+        "block",  # (nf,) as in ``FlexibleTree``
+        "deviation",  # (nf,) as in ``FlexibleTree``
+        "weld",  # (nw,) equations that weld a node
+        "weld_body",  # (nw,) number of the body that deforms
+        "weld_shape",  # (nw,) offset of L
+        "weld_bend",  # (nw,) offset of P, or NONE
+        "weld_sine",  # (nw,) 1 where the measure is sin(zeta), else 0
+    )
+):
+    """``Natural`` with nf bodies that deform; numbers of their elastic coordinates stand behind those of all others.
 
     The frame of such a body has a linear map like a rigid body, and a place on it, a node, one of its own. Equations
-    weld nodes to bodies: measure = zeta, or sin(zeta), zeta = L q + q . P q / 2, q the body's elastic coordinates.
+    weld nodes to bodies: measure = zeta, or sin(zeta), zeta as of ``FlexibleTree``.
     """
 
-    parent: np.ndarray  # as in ``Natural``
-    theta: np.ndarray
-    column_kind: np.ndarray
-    column_body: np.ndarray
-    first: np.ndarray
-    column: np.ndarray
-    trios: np.ndarray
-    pose: np.ndarray
-    rigid: np.ndarray
-    shape: np.ndarray
-    rigid_first: np.ndarray
-    rigid_entry: np.ndarray
-    rigid_trios: np.ndarray
-    defined: np.ndarray
-    definition: np.ndarray
-    turning: np.ndarray
-    mass_first: np.ndarray
-    mass_column: np.ndarray
-    mass: np.ndarray
-    weight: np.ndarray
-    least: np.ndarray
-    swing: np.ndarray
-    flexible: np.ndarray  # (nf,) body
-    elastic: np.ndarray  # (nf + 1,) elastic coordinates of body f are elastic[f] .. elastic[f + 1] - 1
-    block: np.ndarray  # (nf,) as in ``FlexibleTree``
-    deviation: np.ndarray  # (nf,) as in ``FlexibleTree``
-    weld: np.ndarray  # (nw,) equations that weld a node
-    weld_body: np.ndarray  # (nw,) number of the body that deforms
-    weld_shape: np.ndarray  # (nw,) offset of L
-    weld_bend: np.ndarray  # (nw,) offset of P, symmetric, by rows, of nodes that stiffen; else NONE
-    weld_sine: np.ndarray  # (nw,) 1 where the measure is sin(zeta), else 0
+    __slots__ = ()
 
 
 NATURAL = Natural, FlexibleNatural

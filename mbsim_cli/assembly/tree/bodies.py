@@ -84,7 +84,7 @@ def with_elastic(system: System, tree: Tree, pairs: PairTable) -> Tree | Flexibl
 def _nodes(system: System) -> dict[str, np.ndarray]:
     """Columns of nodes, the numbers of their bodies, and the places of their shapes in theta."""
     index = {deforming.name: f for f, deforming in enumerate(system.elastic)}
-    columns, bodies, shapes, bent, bend = [], [], [], [], []
+    columns, bodies, shapes, bend = [], [], [], []
     for column, (owner, kept) in enumerate(system.columns):
         joint = system.joints.get(owner)
         if isinstance(joint, NodeJoint):
@@ -92,13 +92,11 @@ def _nodes(system: System) -> dict[str, np.ndarray]:
             columns.append(column)
             bodies.append(index[joint.body.name])
             shapes.append(system.theta.add(partial(joint.shapes, number, kept.sign)))
-            row = ShapeRow(joint.body, joint.number, joint.moving[number], shapes[-1], float(kept.sign))
-            if joint.is_bent(number):
-                bent.append(len(columns) - 1)
-                bend.append(system.theta.add(partial(joint.bend, number, kept.sign)))
-                row = row._replace(second=bend[-1])
-            system.shape_rows.append(row)
-    found = {"node": columns, "node_body": bodies, "shape": shapes, "bent": bent, "bend": bend}
+            is_bent = joint.is_bent(number)
+            bend.append(system.theta.add(partial(joint.bend, number, kept.sign)) if is_bent else NONE)
+            place = joint.moving[number], shapes[-1], float(kept.sign)
+            system.shape_rows.append(ShapeRow(joint.body, joint.number, *place, bend[-1]))
+    found = {"node": columns, "node_body": bodies, "shape": shapes, "bend": bend}
     return {name: integers(numbers) for name, numbers in found.items()}
 
 

@@ -112,8 +112,8 @@ def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = 
     _, n, m = allocate.sizes(model)
     dtype = theta.dtype.type
     motion = allocate.work(model, theta, least=least)
-    kin = motion.kin
-    still = allocate.at_rest(kin)
+    kin: Any = motion.kin
+    still: Any = allocate.at_rest(kin)
     if isinstance(model.tree, FlexibleNatural):
         still = still._replace(rate=np.zeros_like(kin.rate), second=np.zeros_like(kin.second))
     columns, seen = allocate.columns(n, m, p, dtype), np.zeros(allocate.sensor_width(model), dtype)

@@ -117,8 +117,7 @@ def _with_elastic(system: "NaturalSystem", tree: Natural) -> Natural | FlexibleN
     if not isinstance(old, FlexibleTree):
         return tree
     first = system.order[list(equations.elastic.values())].min(initial=system.plan.size)
-    nodes, bend = [weld.node for weld in equations.welds], np.full(len(old.node), NONE)
-    bend[old.bent] = old.bend
+    nodes = [weld.node for weld in equations.welds]
     return FlexibleNatural(
         *tree,
         flexible=old.flexible,
@@ -128,7 +127,7 @@ def _with_elastic(system: "NaturalSystem", tree: Natural) -> Natural | FlexibleN
         weld=np.array([len(equations.kept) + weld.row for weld in equations.welds], np.int64),
         weld_body=old.node_body[nodes],
         weld_shape=old.shape[nodes],
-        weld_bend=bend[nodes],
+        weld_bend=old.bend[nodes],
         weld_sine=np.array([weld.sine for weld in equations.welds], np.int64),
     )
 

@@ -174,8 +174,8 @@ def test_beams_in_a_loop(tmp_path):
         found[first : first + np.diff(tree.elastic)[tree.node_body[v]]] = 0.1
         directions[f"shape of {v}"] = found
     bend = np.zeros_like(problem.theta)
-    for w, first in enumerate(tree.bend):
-        n = int(np.diff(tree.elastic)[tree.node_body[tree.bent[w]]])
+    for v in np.flatnonzero(tree.bend != NONE):
+        first, n = tree.bend[v], int(np.diff(tree.elastic)[tree.node_body[v]])
         bend[first : first + n * n] = random.normal() * (np.eye(n) + 1.0).ravel()
     directions["bend"] = bend
     scaled = {name: d * np.abs(problem.theta[d != 0]).max() / np.abs(d).max() for name, d in directions.items()}

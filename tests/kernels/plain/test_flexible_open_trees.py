@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import ModelError
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Motion
 from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.inverse.analysis import inverse
@@ -60,9 +61,9 @@ def test_gradients(chain, long_steps, integrator, step, rows, formulation):
     tree, shape = problem.model.tree, np.zeros_like(problem.theta)
     for v, first in enumerate(tree.shape):
         shape[first : first + np.diff(tree.elastic)[tree.node_body[v]]] = 0.1
-    for w, first in enumerate(tree.bend):
-        n = int(np.diff(tree.elastic)[tree.node_body[tree.bent[w]]])
-        shape[first : first + n * n] = 1.0
+    for v in np.flatnonzero(tree.bend != NONE):
+        n = int(np.diff(tree.elastic)[tree.node_body[v]])
+        shape[tree.bend[v] : tree.bend[v] + n * n] = 1.0
     size = np.maximum(1e-3, np.abs(problem.theta_rho).max(axis=0))
     mixed = np.random.default_rng(5).normal(size=size.size) / size @ problem.theta_rho.T
     directions, weights = [shape, mixed], weights_of(problem, rows)

@@ -14,6 +14,7 @@ from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import (
 )
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
 from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import NONE
 from tests.kernels.differentiate import EPS
 from tests.kernels.plain.test_flexible_trees import assembled, bent
 from tests.kernels.random_flexible import random_tree
@@ -34,8 +35,8 @@ def directions_of(problem):
     rng, tree, shape = np.random.default_rng(2), problem.model.tree, np.zeros_like(problem.theta)
     for v, first in enumerate(tree.shape):
         shape[first : first + np.diff(tree.elastic)[tree.node_body[v]]] = 0.1
-    for v, first in zip(tree.bent, tree.bend, strict=True):
-        shape[first : first + np.diff(tree.elastic)[tree.node_body[v]] ** 2] = 1.0
+    for v in np.flatnonzero(tree.bend != NONE):
+        shape[tree.bend[v] : tree.bend[v] + np.diff(tree.elastic)[tree.node_body[v]] ** 2] = 1.0
     size = np.maximum(1e-3, np.abs(problem.theta_rho).max(axis=0))
     dtheta = np.array([rng.normal(size=size.size) / size @ problem.theta_rho.T, shape])
     return dtheta, *rng.normal(size=(2, len(problem.names.coordinates), 2))

@@ -50,9 +50,7 @@ def motion_of(model, state, kin):
 def columns_varied(model, theta, directions, state, kin, sens, tw):
     """Vary the motion of columns."""
     change = motion_alone(tw.change)
-    vary_motion_of_columns(
-        model.tree, theta, kin.rows, directions.dtheta, motion_alone(state), motion_alone(sens), change
-    )
+    vary_motion_of_columns(model.tree, theta, directions.dtheta, motion_alone(state), motion_alone(sens), change)
     return change
 
 
@@ -146,7 +144,7 @@ def bring_variation(model, theta, dtheta, z, dz, kin, comp, tw, dG_out):
 @with_columns(lambda model, theta, state, kin, adj: None)
 def bring_adjoints(model, theta, state, kin, adj):
     """Adjoints of columns, which are cleared, to coordinates and numbers."""
-    pull_columns(model.tree, theta, kin.rows, state.z, state.zd, state.zdd, adj)
+    pull_columns(model.tree, theta, motion_alone(state), adj)
 
 
 @with_columns(lambda model, theta, z, comp, virtual, adj: None)

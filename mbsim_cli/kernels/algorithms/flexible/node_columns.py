@@ -1,10 +1,10 @@
 """Columns of a tree with bodies that deform, by the coordinates of the system: z_c = E z.
 
-A column of a joint and that of an elastic coordinate is a coordinate; one of a node is a linear form L q of the elastic
-coordinates of its body, with numbers of theta. Rates go the same way; what acts on columns acts on coordinates by E^T,
-and matrices of columns become such of coordinates by E on both sides. Only ``rows`` of E are gone through, those of
-nodes. E varies with theta by L, and is constant in time, but for nodes that stiffen: what these add stands
-below. Derivation: docs/theory/flexible_bodies.md.
+A column of a joint and that of an elastic coordinate is a coordinate; that of a node is a zeta of the elastic
+coordinates of its body (``elements.flexible_nodes``). Rates go the same way; what acts on columns acts on coordinates
+by E^T, and matrices of columns become such of coordinates by E on both sides. Only ``rows`` of E are gone through,
+those of nodes.
+Derivation: docs/theory/flexible_bodies.md.
 """
 
 from typing import NamedTuple
@@ -15,6 +15,16 @@ from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, padded, put, width, zeros
+from mbsim_cli.kernels.elements.flexible_nodes import (
+    bent,
+    pull_slopes,
+    pull_zeta,
+    slope,
+    vary_slope,
+    vary_zeta,
+    zeta,
+)
+from mbsim_cli.model.layout import NONE
 
 
 class ColumnEquations(NamedTuple):
@@ -55,19 +65,33 @@ def node_rows(tree, dtype=np.float64):
     return zeros((tree.node.size, padded(np.diff(tree.elastic).max(initial=0)) + WIDTH), dtype)
 
 
+@inlined
+def _form(tree, v):
+    """``elements.flexible_nodes`` of node column v."""
+    f = tree.node_body[v]
+    first, last = tree.elastic[f], tree.elastic[f + 1]
+    return first - tree.node.size, last - first, tree.shape[v], tree.bend[v]
+
+
+@inlined
+def stiffens(tree):
+    """Whether any node does."""
+    found = False
+    for v in range(tree.node.size):
+        found = found or tree.bend[v] != NONE
+    return found
+
+
 @kernel
 def place_columns(tree, theta, z, rows_out, out):
     """All columns (nc,), and the rows of E."""
     for i in range(tree.column.size):
         out[at(tree.column, i)] = at(z, i)
     for v in range(tree.node.size):
-        _, first, n = elastic_of(tree, v)
-        o, total = tree.shape[v], 0.0 * z[0]
-        for j in range(n):
-            put(rows_out, v, j, at(theta, o + j))
-            total += at(theta, o + j) * at(z, first + j)
-        out[tree.node[v]] = total
-    place_stiffened(tree, theta, z, rows_out, out)
+        form = _form(tree, v)
+        for j in range(form[1]):
+            put(rows_out, v, j, slope(theta, form, j, z))
+        out[tree.node[v]] = zeta(theta, form, z)
 
 
 @kernel
@@ -76,7 +100,7 @@ def apply_columns(tree, rows, x, out):
     for i in range(tree.column.size):
         out[at(tree.column, i)] = at(x, i)
     for v in range(tree.node.size):
-        _, first, n = elastic_of(tree, v)
+        first, n, _, _ = _form(tree, v)
         total = 0.0 * x[0]
         for j in range(n):
             total += at(rows, v, j) * at(x, first + j)
@@ -88,7 +112,11 @@ def rates_of_columns(tree, theta, rows, zd, zdd, out):
     """Rates of all columns by those of the coordinates."""
     apply_columns(tree, rows, zd, out.zd)
     apply_columns(tree, rows, zdd, out.zdd)
-    rate_stiffened(tree, theta, zd, out.zdd)
+    for v in range(tree.node.size):
+        form = _form(tree, v)
+        if tree.bend[v] != NONE:
+            for j in range(form[1]):
+                out.zdd[tree.node[v]] += at(zd, form[0] + j) * bent(theta, form, j, zd)
 
 
 @kernel
@@ -99,7 +127,7 @@ def spread_columns(tree, rows, each, dz, out):
         for i in range(tree.column.size):
             put(out, tree.column[i], k, at(dz, i, k))
         for v in range(tree.node.size):
-            _, first, n = elastic_of(tree, v)
+            first, n, _, _ = _form(tree, v)
             total = 0.0 * at(dz, 0, k)
             for j in range(n):
                 total += rows[v, j] * at(dz, first + j, k)
@@ -107,25 +135,19 @@ def spread_columns(tree, rows, each, dz, out):
 
 
 @kernel
-def vary_motion_of_columns(tree, theta, rows, dtheta, state, change, out):
+def vary_motion_of_columns(tree, theta, dtheta, motion, change, out):
     """Variations of the motion of all columns by those of coordinates, ``change`` (dz, dz', dz''), and of theta."""
-    vary_spread(tree, rows, dtheta, state.z, change.z, out.z)
-    vary_spread(tree, rows, dtheta, state.zd, change.zd, out.zd)
-    vary_spread(tree, rows, dtheta, state.zdd, change.zdd, out.zdd)
-    vary_stiffened(tree, theta, dtheta, state, change, out)
-
-
-@kernel
-def vary_spread(tree, rows, dtheta, z, dz, out):
-    """Variation E dz + dL z of E z where E is constant in time, out (nc, p)."""
-    spread_columns(tree, rows, dtheta[0], dz, out)
-    for v in range(tree.node.size):
-        _, first, n = elastic_of(tree, v)
-        o, c = tree.shape[v], tree.node[v]
-        for g in range(0, dtheta.shape[1], width(dtheta)):
-            k = block(dtheta, g)
-            for j in range(n):
-                add_to(out, c, k, z[first + j] * at(dtheta, o + j, k))
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, g)
+        for i in range(tree.column.size):
+            put(out.z, tree.column[i], k, at(change.z, i, k))
+            put(out.zd, tree.column[i], k, at(change.zd, i, k))
+            put(out.zdd, tree.column[i], k, at(change.zdd, i, k))
+        for v in range(tree.node.size):
+            x, x1, x2 = vary_zeta(theta, dtheta, _form(tree, v), motion, change, k)
+            put(out.z, tree.node[v], k, x)
+            put(out.zd, tree.node[v], k, x1)
+            put(out.zdd, tree.node[v], k, x2)
 
 
 @kernel
@@ -134,7 +156,7 @@ def rows_to_coordinates(tree, rows, G, out):
     for i in range(tree.column.size):
         out[i] = at(G, at(tree.column, i))
     for v in range(tree.node.size):
-        _, first, n = elastic_of(tree, v)
+        first, n, _, _ = _form(tree, v)
         own = G[tree.node[v]]
         for j in range(n):
             out[first + j] += at(rows, v, j) * own
@@ -148,12 +170,10 @@ def vary_rows(tree, theta, rows, dtheta, z, dz, G, dG, out):
         for i in range(tree.column.size):
             put(out, i, k, at(dG, tree.column[i], k))
         for v in range(tree.node.size):
-            _, first, n = elastic_of(tree, v)
-            o, c = tree.shape[v], tree.node[v]
-            own, change = G[c], at(dG, c, k)
-            for j in range(n):
-                add_to(out, first + j, k, rows[v, j] * change + own * at(dtheta, o + j, k))
-    vary_stiffened_rows(tree, theta, dtheta, z, dz, G, out)
+            form, own, change = _form(tree, v), G[tree.node[v]], at(dG, tree.node[v], k)
+            for j in range(form[1]):
+                by_row = own * vary_slope(theta, dtheta, form, j, z, dz, k)
+                add_to(out, form[0] + j, k, rows[v, j] * change + by_row)
 
 
 @kernel
@@ -207,7 +227,7 @@ def keep_node_columns(tree, rows, M, out):
         for i in range(tree.column.size):
             out[i, v] = M[tree.column[i], c]
         for u in range(tree.node.size):
-            _, first, n = elastic_of(tree, u)
+            first, n, _, _ = _form(tree, u)
             own = M[tree.node[u], c]
             for j in range(n):
                 out[first + j, v] += rows[u, j] * own
@@ -217,16 +237,14 @@ def keep_node_columns(tree, rows, M, out):
 def add_changed_accelerations(tree, theta, dtheta, z, dz, nodes, x, out):
     """Add E^T M dE x to out (n, p): what nodes take that are moved otherwise; needs ``keep_node_columns``."""
     for v in range(tree.node.size):
-        _, first, n = elastic_of(tree, v)
-        o = tree.shape[v]
+        form = _form(tree, v)
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)
             change = 0.0 * at(dtheta, 0, k)
-            for j in range(n):
-                change += x[first + j] * at(dtheta, o + j, k)
+            for j in range(form[1]):
+                change += x[form[0] + j] * vary_slope(theta, dtheta, form, j, z, dz, k)
             for i in range(tree.column.size):
                 add_to(out, i, k, nodes[i, v] * change)
-    add_stiffened_accelerations(tree, theta, dtheta, z, dz, nodes, x, out)
 
 
 @kernel
@@ -237,7 +255,7 @@ def pull_rows(tree, rows, each, hat, out):
         for i in range(tree.column.size):
             add_to(out, i, k, at(hat, tree.column[i], k))
         for v in range(tree.node.size):
-            _, first, n = elastic_of(tree, v)
+            first, n, _, _ = _form(tree, v)
             own = at(hat, tree.node[v], k)
             for j in range(n):
                 add_to(out, first + j, k, rows[v, j] * own)
@@ -245,171 +263,63 @@ def pull_rows(tree, rows, each, hat, out):
 
 
 @kernel
-def pull_columns(tree, theta, rows, z, zd, zdd, adj):
+def pull_columns(tree, theta, motion, adj):
     """Take adjoints of the columns' motion, which are cleared, to coordinates and numbers."""
-    pull_stiffened(tree, theta, z, zd, zdd, adj)
-    _pull_shapes(tree, adj.each, z, adj.columns.z, adj.theta)
-    _pull_shapes(tree, adj.each, zd, adj.columns.zd, adj.theta)
-    _pull_shapes(tree, adj.each, zdd, adj.columns.zdd, adj.theta)
-    pull_rows(tree, rows, adj.each, adj.columns.z, adj.z)
-    pull_rows(tree, rows, adj.each, adj.columns.zd, adj.zd)
-    pull_rows(tree, rows, adj.each, adj.columns.zdd, adj.zdd)
-
-
-@kernel
-def _pull_shapes(tree, each, z, hat, theta_out):
-    """Add to the numbers of nodes adjoints hat (nc, p) of the columns that they move by z."""
-    for v in range(tree.node.size):
-        _, first, n = elastic_of(tree, v)
-        o, c = tree.shape[v], tree.node[v]
-        for g in range(0, each.size, width(each)):
-            k = block(each, g)
-            for j in range(n):
-                add_to(theta_out, o + j, k, z[first + j] * at(hat, c, k))
+    of = adj.columns
+    for g in range(0, adj.each.size, width(adj.each)):
+        k = block(adj.each, g)
+        for i in range(tree.column.size):
+            add_to(adj.z, i, k, at(of.z, tree.column[i], k))
+            add_to(adj.zd, i, k, at(of.zd, tree.column[i], k))
+            add_to(adj.zdd, i, k, at(of.zdd, tree.column[i], k))
+        for v in range(tree.node.size):
+            c = tree.node[v]
+            pull_zeta(theta, _form(tree, v), motion, k, at(of.z, c, k), at(of.zd, c, k), at(of.zdd, c, k), adj)
+    clear(of.z)
+    clear(of.zd)
+    clear(of.zdd)
 
 
 @kernel
 def pull_virtual(tree, theta, z, G, virtual, adj):
     """Add to numbers of nodes, and coordinates, what they are in (E mu) . G, mu of the virtual motion."""
     for v in range(tree.node.size):
-        _, first, n = elastic_of(tree, v)
-        o, own = tree.shape[v], G[tree.node[v]]
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            for j in range(n):
-                add_to(adj.theta, o + j, k, own * at(virtual.mu, first + j, k))
-    pull_stiffened_virtual(tree, theta, z, G, virtual, adj)
+            pull_slopes(theta, _form(tree, v), z, k, G[tree.node[v]], virtual.mu, adj)
 
 
-# Stiffened nodes ------------------------------------------------------------------------------------------------------
-#
-# What nodes that stiffen add to ``node_columns``: their columns are L q + q . P q / 2, with symmetric P.
-#
-# So the rows of E are L + P q, and columns' accelerations E q'' + q' . P q'. Where no node stiffens, the loops here are
-# empty. Derivation: docs/theory/flexible_bodies.md, section 8.
-
-
-@inlined
-def elastic_of(tree, v):
-    """Of the body of node column v: column of its first elastic coordinate, that coordinate, how many there are."""
-    f = tree.node_body[v]
-    first = tree.elastic[f]
-    return first, first - tree.node.size, tree.elastic[f + 1] - first
-
-
-@inlined
-def _bent(tree, w):
-    """Number and column of node column w of those that stiffen, first coordinate and number of coordinates of its body,
-    and where theta has its P."""
-    v = tree.bent[w]
-    _, first, n = elastic_of(tree, v)
-    return v, tree.node[v], first, n, tree.bend[w]
-
-
-@inlined
-def _times(theta, o, n, j, q, first):
-    """Row j of P q."""
-    total = 0.0 * q[0]
-    for i in range(n):
-        total += at(theta, o + n * j + i) * at(q, first + i)
-    return total
-
-
-@inlined
-def _times2(theta, o, n, j, dq, first, k):
-    """Row j of P dq, in the directions k."""
-    total = 0.0 * at(dq, 0, k)
-    for i in range(n):
-        total += theta[o + n * j + i] * at(dq, first + i, k)
-    return total
-
-
-@inlined
-def _changed(dtheta, o, n, j, q, first, k):
-    """Row j of dP q, in the directions k."""
-    total = 0.0 * at(dtheta, 0, k)
-    for i in range(n):
-        total += q[first + i] * at(dtheta, o + n * j + i, k)
-    return total
-
-
-@kernel
-def place_stiffened(tree, theta, z, rows_out, out):
-    """Add P z to the rows of E, and half of it to the columns (nc,)."""
-    for w in range(tree.bent.size):
-        v, c, first, n, o = _bent(tree, w)
-        for j in range(n):
-            slope = _times(theta, o, n, j, z, first)
-            add_to(rows_out, v, j, slope)
-            out[c] += 0.5 * slope * at(z, first + j)
-
-
-@kernel
-def rate_stiffened(tree, theta, zd, out):
-    """Add z' . P z' to the accelerations of columns (nc,)."""
-    for w in range(tree.bent.size):
-        _, c, first, n, o = _bent(tree, w)
-        for j in range(n):
-            out[c] += at(zd, first + j) * _times(theta, o, n, j, zd, first)
-
-
-@kernel
-def vary_stiffened(tree, theta, dtheta, state, change, out):
-    """Add to variations of the columns' motion (nc, p) what E varies by with the coordinates, and with P."""
-    z, zd, zdd = state.z, state.zd, state.zdd
-    for w in range(tree.bent.size):
-        _, c, first, n, o = _bent(tree, w)
-        for g in range(0, dtheta.shape[1], width(dtheta)):
-            k = block(dtheta, g)
-            for j in range(n):
-                i = first + j
-                by_numbers = _changed(dtheta, o, n, j, z, first, k)
-                slope = by_numbers + _times2(theta, o, n, j, change.z, first, k)
-                rate = _changed(dtheta, o, n, j, zd, first, k) + 2.0 * _times2(theta, o, n, j, change.zd, first, k)
-                add_to(out.z, c, k, 0.5 * z[i] * by_numbers)
-                add_to(out.zd, c, k, zd[i] * slope)
-                add_to(out.zdd, c, k, zdd[i] * slope + zd[i] * rate)
-
-
-@kernel
-def vary_stiffened_rows(tree, theta, dtheta, z, dz, G, out):
-    """Add (dE - dL)^T G to out (n, p)."""
-    for w in range(tree.bent.size):
-        _, c, first, n, o = _bent(tree, w)
-        for g in range(0, dtheta.shape[1], width(dtheta)):
-            k = block(dtheta, g)
-            for j in range(n):
-                slope = _changed(dtheta, o, n, j, z, first, k) + _times2(theta, o, n, j, dz, first, k)
-                add_to(out, first + j, k, G[c] * slope)
-
-
-@kernel
-def add_stiffened_accelerations(tree, theta, dtheta, z, dz, nodes, x, out):
-    """Add E^T M (dE - dL) x to out (n, p)."""
-    for w in range(tree.bent.size):
-        v, _, first, n, o = _bent(tree, w)
-        for g in range(0, dtheta.shape[1], width(dtheta)):
-            k = block(dtheta, g)
-            change = 0.0 * at(dtheta, 0, k)
-            for j in range(n):
-                slope = _changed(dtheta, o, n, j, z, first, k) + _times2(theta, o, n, j, dz, first, k)
-                change += x[first + j] * slope
-            for i in range(tree.column.size):
-                add_to(out, i, k, nodes[i, v] * change)
+# Nodes that stiffen: E varies with the coordinates, so that columns have accelerations q' . P q' beside E q''.
 
 
 @kernel
 def vary_stiffened_speeds(factor, tree, theta, J, each, zd, dzd, out):
     """Add a factor times what Phi'' (m, p) changes by with velocities through the columns' accelerations."""
-    for w in range(tree.bent.size):
-        _, c, first, n, o = _bent(tree, w)
-        for g in range(0, each.size, width(each)):
-            k = block(each, g)
-            change = 0.0 * at(dzd, 0, k)
-            for j in range(n):
-                change += 2.0 * zd[first + j] * _times2(theta, o, n, j, dzd, first, k)
-            for r in range(J.shape[0]):
-                add_to(out, r, k, factor * J[r, c] * change)
+    for v in range(tree.node.size):
+        form = _form(tree, v)
+        if tree.bend[v] != NONE:
+            for g in range(0, each.size, width(each)):
+                k = block(each, g)
+                change = 0.0 * at(dzd, 0, k)
+                for j in range(form[1]):
+                    change += 2.0 * bent(theta, form, j, zd) * at(dzd, form[0] + j, k)
+                for r in range(J.shape[0]):
+                    add_to(out, r, k, factor * J[r, tree.node[v]] * change)
+
+
+@kernel
+def pull_stiffened_speeds(tree, theta, J, each, zd, nu, zd_out):
+    """The transpose of ``vary_stiffened_speeds`` with the factor 1."""
+    for v in range(tree.node.size):
+        form = _form(tree, v)
+        if tree.bend[v] != NONE:
+            for g in range(0, each.size, width(each)):
+                k = block(each, g)
+                total = 0.0 * at(each, k)
+                for r in range(J.shape[0]):
+                    total += J[r, tree.node[v]] * at(nu, r, k)
+                for j in range(form[1]):
+                    add_to(zd_out, form[0] + j, k, 2.0 * bent(theta, form, j, zd) * total)
 
 
 @kernel
@@ -418,62 +328,14 @@ def add_stiffened_tangent(tree, theta, beta, gamma, zd, zdd, found, T_out):
 
     ``found`` has the residual of columns, and E^T M and E^T (M + C) at those of nodes.
     """
-    for w in range(tree.bent.size):
-        v, c, first, n, o = _bent(tree, w)
-        for j in range(n):
-            rate = _times(theta, o, n, j, zd, first)
+    for v in range(tree.node.size):
+        form = _form(tree, v)
+        first, n, _, P = form
+        for j in range(n if P != NONE else 0):
+            rate = bent(theta, form, j, zd)
             by_speed = gamma * rate
-            by_acceleration = 2.0 * beta * rate + gamma * _times(theta, o, n, j, zdd, first) - by_speed
+            by_acceleration = 2.0 * beta * rate + gamma * bent(theta, form, j, zdd) - by_speed
             for i in range(tree.column.size):
                 T_out[i, first + j] += found.rates[i, v] * by_speed + found.nodes[i, v] * by_acceleration
             for i in range(n):
-                T_out[first + i, first + j] += gamma * found.G[c] * theta[o + n * i + j]
-
-
-@kernel
-def pull_stiffened(tree, theta, z, zd, zdd, adj):
-    """The transpose of ``vary_stiffened``, added to adjoints of coordinates and numbers."""
-    of = adj.columns
-    for w in range(tree.bent.size):
-        _, c, first, n, o = _bent(tree, w)
-        for g in range(0, adj.each.size, width(adj.each)):
-            k = block(adj.each, g)
-            by_z, by_zd, by_zdd = at(of.z, c, k), at(of.zd, c, k), at(of.zdd, c, k)
-            for j in range(n):
-                for i in range(n):
-                    q, rate = z[first + i], zd[first + i]
-                    by_slope = zd[first + j] * by_zd + zdd[first + j] * by_zdd
-                    own = theta[o + n * j + i]
-                    add_to(adj.z, first + i, k, own * by_slope)
-                    add_to(adj.zd, first + i, k, 2.0 * own * zd[first + j] * by_zdd)
-                    by_number = q * (0.5 * z[first + j] * by_z + by_slope) + rate * zd[first + j] * by_zdd
-                    add_to(adj.theta, o + n * j + i, k, by_number)
-
-
-@kernel
-def pull_stiffened_virtual(tree, theta, z, G, virtual, adj):
-    """Add what coordinates and P are in (E mu) . G."""
-    for w in range(tree.bent.size):
-        _, c, first, n, o = _bent(tree, w)
-        for g in range(0, virtual.each.size, width(virtual.each)):
-            k = block(virtual.each, g)
-            for j in range(n):
-                own = G[c] * at(virtual.mu, first + j, k)
-                for i in range(n):
-                    add_to(adj.z, first + i, k, theta[o + n * j + i] * own)
-                    add_to(adj.theta, o + n * j + i, k, z[first + i] * own)
-
-
-@kernel
-def pull_stiffened_speeds(tree, theta, J, each, zd, nu, zd_out):
-    """The transpose of ``vary_stiffened_speeds`` with the factor 1."""
-    for w in range(tree.bent.size):
-        _, c, first, n, o = _bent(tree, w)
-        for g in range(0, each.size, width(each)):
-            k = block(each, g)
-            total = 0.0 * at(each, k)
-            for r in range(J.shape[0]):
-                total += J[r, c] * at(nu, r, k)
-            for j in range(n):
-                for i in range(n):
-                    add_to(zd_out, first + i, k, 2.0 * zd[first + j] * theta[o + n * j + i] * total)
+                T_out[first + i, first + j] += gamma * found.G[tree.node[v]] * theta[P + n * i + j]

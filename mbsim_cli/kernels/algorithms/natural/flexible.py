@@ -38,7 +38,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_resting_force,
 )
 from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, apply_to_body2, pose_of
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone, of_position
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
     columns_in,
@@ -52,6 +52,16 @@ from mbsim_cli.kernels.algorithms.natural.variation import columns2, vary_linear
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.flexible import flexible_slopes, flexible_tangent
+from mbsim_cli.kernels.elements.flexible_nodes import (
+    bent,
+    pull_slopes,
+    pull_zeta,
+    slope,
+    vary_slope,
+    vary_zeta,
+    zeta,
+    zeta_rates,
+)
 from mbsim_cli.kernels.elements.measures import wrap_angle
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import DEFORMING, NONE
@@ -253,111 +263,22 @@ def _resting_change(i, k, kin, tw, A, second, change):
 # Nodes of bodies that deform, in natural coordinates: equations that weld them to their body.
 #
 # A node is a body without mass, with a linear map of its own. Measures of displacements and of rotations about x, then
-# y, then z give its pose in the frame of the body that deforms. Each is zeta = L q + q . P q / 2 of the elastic
-# coordinates, or its sine: Phi = measure - s(zeta); P is of nodes that stiffen. The measure's part is that of all
-# equations; here is what s(zeta) adds. Derivation: docs/theory/natural_coordinates.md.
+# y, then z give its pose in the frame of the body that deforms. Each is a zeta (``elements.flexible_nodes``) or its
+# sine: Phi = measure - s(zeta). The measure's part is that of all equations; here is what s(zeta) adds.
+# Derivation: docs/theory/natural_coordinates.md.
 
 
 @inlined
 def _form(tree, v):
-    """First elastic coordinate of weld v, one behind the last, and the offset of L."""
+    """``elements.flexible_nodes`` of weld v."""
     f = tree.weld_body[v]
-    return tree.elastic[f], tree.elastic[f + 1], tree.weld_shape[v]
+    return tree.elastic[f], tree.elastic[f + 1] - tree.elastic[f], tree.weld_shape[v], tree.weld_bend[v]
 
 
 @inlined
-def _bent(tree, theta, v, c, x):
-    """Entry of P x, x (n,), that belongs to coordinate c."""
-    first, last, o = _form(tree, v)
-    total = 0.0 * x[0] + 0.0 * theta[o]
-    if tree.weld_bend[v] != NONE:
-        row = tree.weld_bend[v] + (last - first) * (c - first)
-        for d in range(first, last):
-            total += theta[row + d - first] * x[d]
-    return total
-
-
-@inlined
-def _bent2(tree, theta, dtheta, v, c, x, dx, k):
-    """Variation k of ``_bent``."""
-    first, last, _ = _form(tree, v)
-    total = 0.0 * at(dx, first, k)
-    if tree.weld_bend[v] != NONE:
-        row = tree.weld_bend[v] + (last - first) * (c - first)
-        for d in range(first, last):
-            total += theta[row + d - first] * at(dx, d, k) + x[d] * at(dtheta, row + d - first, k)
-    return total
-
-
-@inlined
-def _row(tree, theta, v, z, c):
-    """Derivative of zeta by coordinate c."""
-    first, _, o = _form(tree, v)
-    return theta[o + c - first] + _bent(tree, theta, v, c, z)
-
-
-@inlined
-def _row2(tree, theta, dtheta, v, z, dz, c, k):
-    """Variation k of ``_row``."""
-    first, _, o = _form(tree, v)
-    return at(dtheta, o + c - first, k) + _bent2(tree, theta, dtheta, v, c, z, dz, k)
-
-
-@inlined
-def _value(tree, theta, v, z):
-    """Zeta of weld v."""
-    first, last, o = _form(tree, v)
-    total = 0.0 * z[0] + 0.0 * theta[o]
-    for c in range(first, last):
-        total += (theta[o + c - first] + 0.5 * _bent(tree, theta, v, c, z)) * z[c]
-    return total
-
-
-@inlined
-def _rates(tree, theta, v, motion):
-    """First and second time derivative of zeta."""
-    z, zd, zdd = motion.z, motion.zd, motion.zdd
-    first, last, o = _form(tree, v)
-    rate = 0.0 * z[0] + 0.0 * theta[o]
-    second = rate
-    for c in range(first, last):
-        row = _row(tree, theta, v, z, c)
-        rate += row * zd[c]
-        second += row * zdd[c] + zd[c] * _bent(tree, theta, v, c, zd)
-    return rate, second
-
-
-@inlined
-def _value2(tree, theta, dtheta, v, z, dz, k):
-    """Variation k of zeta."""
-    first, last, o = _form(tree, v)
-    total = 0.0 * at(dz, first, k)
-    for c in range(first, last):
-        total += theta[o + c - first] * at(dz, c, k) + z[c] * at(dtheta, o + c - first, k)
-        by_z = _bent(tree, theta, v, c, z)
-        total += 0.5 * (by_z * at(dz, c, k) + z[c] * _bent2(tree, theta, dtheta, v, c, z, dz, k))
-    return total
-
-
-@inlined
-def _rates2(tree, theta, dtheta, v, motion, change, k):
-    """Variation k of ``_rates``."""
-    z, zd, zdd, dz, dzd, dzdd = motion.z, motion.zd, motion.zdd, change.z, change.zd, change.zdd
-    first, last, _ = _form(tree, v)
-    rate = 0.0 * at(dz, first, k)
-    second = rate
-    for c in range(first, last):
-        row, d_row = _row(tree, theta, v, z, c), _row2(tree, theta, dtheta, v, z, dz, c, k)
-        rate += row * at(dzd, c, k) + zd[c] * d_row
-        second += row * at(dzdd, c, k) + zdd[c] * d_row
-        by_speed = _bent(tree, theta, v, c, zd)
-        second += by_speed * at(dzd, c, k) + zd[c] * _bent2(tree, theta, dtheta, v, c, zd, dzd, k)
-    return rate, second
-
-
-@inlined
-def _function(tree, v, x):
-    """s and its first three derivatives at x = zeta."""
+def _function(tree, theta, v, z):
+    """s and its first three derivatives at the zeta of weld v."""
+    x = zeta(theta, _form(tree, v), z)
     if tree.weld_sine[v] == 1:
         s, c = np.sin(x), np.cos(x)
         return s, c, -s, -c
@@ -366,9 +287,9 @@ def _function(tree, v, x):
 
 
 @inlined
-def _function_at(tree, theta, v, z):
-    """``_function`` of the zeta at the coordinates z."""
-    return _function(tree, v, _value(tree, theta, v, z))
+def _is_curved(tree, v):
+    """Whether s(zeta) is not linear in the coordinates."""
+    return tree.weld_sine[v] == 1 or tree.weld_bend[v] != NONE
 
 
 @with_elastic(lambda model, theta, z, phi_out, jacobian_out: None)
@@ -376,91 +297,79 @@ def weld_nodes(model, theta, z, phi_out, jacobian_out):
     """Take s(zeta) from Phi (m,) and its derivatives from Phi_z (m, n)."""
     tree = model.tree
     for v in range(tree.weld.size):
-        i = tree.weld[v]
-        first, last, _ = _form(tree, v)
-        s, s1, _, _ = _function_at(tree, theta, v, z)
+        i, form = tree.weld[v], _form(tree, v)
+        s, s1, _, _ = _function(tree, theta, v, z)
         phi_out[i] -= s
         if model.measures.kind[model.constraints.measure[i]] == Measure.ANGLE:
             phi_out[i] = wrap_angle(phi_out[i])
-        for c in range(first, last):
-            jacobian_out[i, c] -= s1 * _row(tree, theta, v, z, c)
+        for j in range(form[1]):
+            jacobian_out[i, form[0] + j] -= s1 * slope(theta, form, j, z)
 
 
 @_with_elastic(lambda tree, theta, motion, phi1_out, phi2_out: None)
 def move_welds(tree, theta, motion, phi1_out, phi2_out):
     """Take the time derivatives of s(zeta) from Phi' and Phi'' (m,)."""
     for v in range(tree.weld.size):
-        i = tree.weld[v]
-        _, s1, s2, _ = _function_at(tree, theta, v, motion.z)
-        rate, second = _rates(tree, theta, v, motion)
-        phi1_out[i] -= s1 * rate
-        phi2_out[i] -= s1 * second + s2 * rate * rate
+        _, s1, s2, _ = _function(tree, theta, v, motion.z)
+        rate, second = zeta_rates(theta, _form(tree, v), motion)
+        phi1_out[tree.weld[v]] -= s1 * rate
+        phi2_out[tree.weld[v]] -= s1 * second + s2 * rate * rate
 
 
 @kernel
 def hold_welds(tree, theta, z, multiplier, Q_out):
     """Add to Q (n,) what welds do on the elastic coordinates."""
     for v in range(tree.weld.size):
-        first, last, _ = _form(tree, v)
-        pull = multiplier[tree.weld[v]] * _function_at(tree, theta, v, z)[1]
-        for c in range(first, last):
-            Q_out[c] += pull * _row(tree, theta, v, z, c)
+        form, pull = _form(tree, v), multiplier[tree.weld[v]] * _function(tree, theta, v, z)[1]
+        for j in range(form[1]):
+            Q_out[form[0] + j] += pull * slope(theta, form, j, z)
 
 
 @kernel
 def add_weld_tangent(tree, theta, gamma, z, multiplier, T_out):
     """Add what that force varies by as elastic coordinates move by gamma."""
     for v in range(tree.weld.size):
-        if tree.weld_sine[v] == 1 or tree.weld_bend[v] != NONE:
-            first, last, _ = _form(tree, v)
-            _, s1, s2, _ = _function_at(tree, theta, v, z)
-            pull = -gamma * multiplier[tree.weld[v]]
-            for c in range(first, last):
-                for d in range(first, last):
-                    T_out[c, d] += pull * s2 * _row(tree, theta, v, z, c) * _row(tree, theta, v, z, d)
-                    if tree.weld_bend[v] != NONE:
-                        o = tree.weld_bend[v] + (last - first) * (c - first)
-                        T_out[c, d] += pull * s1 * theta[o + d - first]
+        if _is_curved(tree, v):
+            form, pull = _form(tree, v), -gamma * multiplier[tree.weld[v]]
+            first, n, _, P = form
+            _, s1, s2, _ = _function(tree, theta, v, z)
+            for j in range(n):
+                for i in range(n):
+                    T_out[first + j, first + i] += pull * s2 * slope(theta, form, j, z) * slope(theta, form, i, z)
+                    if P != NONE:
+                        T_out[first + j, first + i] += pull * s1 * theta[P + n * j + i]
 
 
 @_with_elastic(lambda tree, theta, dtheta, z, dz, out: None)
 def vary_welds(tree, theta, dtheta, z, dz, out):
     """Take the variation of s(zeta) from that of Phi, out (m, p)."""
     for v in range(tree.weld.size):
-        s1 = _function_at(tree, theta, v, z)[1]
+        s1 = _function(tree, theta, v, z)[1]
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            add_to(out, tree.weld[v], k, -s1 * _value2(tree, theta, dtheta, v, z, dz, k))
+            x, _, _ = vary_zeta(theta, dtheta, _form(tree, v), of_position(z), of_position(dz), k)
+            add_to(out, tree.weld[v], k, -s1 * x)
 
 
 @_with_elastic(lambda tree, theta, dtheta, state, sens, first_out, second_out: None)
 def vary_weld_rates(tree, theta, dtheta, state, sens, first_out, second_out):
     """Take the variations of the time derivatives of s(zeta) from those of Phi' and Phi'' (m, p)."""
-    z, dz = state.z, sens.z
+    motion, change = motion_alone(state), motion_alone(sens)
     for v in range(tree.weld.size):
-        _, s1, s2, s3 = _function_at(tree, theta, v, z)
-        rate, second = _rates(tree, theta, v, state)
-        for g in range(0, dz.shape[1], width(dz)):
-            k = block(dz, g)
-            x = _value2(tree, theta, dtheta, v, z, dz, k)
-            x1, x2 = _rates2(tree, theta, dtheta, v, state, sens, k)
+        _, s1, s2, s3 = _function(tree, theta, v, motion.z)
+        rate, second = zeta_rates(theta, _form(tree, v), motion)
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
+            x, x1, x2 = vary_zeta(theta, dtheta, _form(tree, v), motion, change, k)
             add_to(first_out, tree.weld[v], k, -(s1 * x1 + (s2 * rate) * x))
-            change = s1 * x2 + (s2 * second + s3 * rate * rate) * x + (2.0 * s2 * rate) * x1
-            add_to(second_out, tree.weld[v], k, -change)
+            by_value = s2 * second + s3 * rate * rate
+            add_to(second_out, tree.weld[v], k, -(s1 * x2 + by_value * x + (2.0 * s2 * rate) * x1))
 
 
 @inlined
-def _slopes(tree, theta, v, z, zd):
-    """s' and s'' zeta' of weld v."""
-    _, s1, s2, _ = _function_at(tree, theta, v, z)
-    return s1, s2 * _rates(tree, theta, v, Motion(z, zd, zd))[0]
-
-
-@inlined
-def _by_speed(tree, theta, v, slopes, z, zd, c):
-    """Derivative of s(zeta)'' of weld v, at fixed z and z'', by the velocity of coordinate c."""
-    s1, turned = slopes
-    return 2.0 * (turned * _row(tree, theta, v, z, c) + s1 * _bent(tree, theta, v, c, zd))
+def _by_speed(theta, form, s1, turned, z, zd, j):
+    """Derivative of s(zeta)'', at fixed z and z'', by the velocity of elastic coordinate j; turned = s'' zeta'."""
+    return 2.0 * (turned * slope(theta, form, j, z) + s1 * bent(theta, form, j, zd))
 
 
 @_with_elastic(lambda factor, tree, theta, kin, zd, dzd, second_out: None)
@@ -468,91 +377,53 @@ def vary_welds_with_velocity(factor, tree, theta, kin, zd, dzd, second_out):
     """Take ``factor`` times the variation of its second derivative with velocities dzd alone from Phi'' (m, p)."""
     z = kin.z
     for v in range(tree.weld.size):
-        if tree.weld_sine[v] == 1 or tree.weld_bend[v] != NONE:
-            (first, last, _), slopes = _form(tree, v), _slopes(tree, theta, v, z, zd)
-            for c in range(first, last):
-                share = -factor * _by_speed(tree, theta, v, slopes, z, zd, c)
+        if _is_curved(tree, v):
+            form, (_, s1, s2, _) = _form(tree, v), _function(tree, theta, v, z)
+            turned = s2 * zeta_rates(theta, form, Motion(z, zd, zd))[0]
+            for j in range(form[1]):
+                share = -factor * _by_speed(theta, form, s1, turned, z, zd, j)
                 for g in range(0, dzd.shape[1], width(dzd)):
                     k = block(dzd, g)
-                    add_to(second_out, tree.weld[v], k, share * at(dzd, c, k))
+                    add_to(second_out, tree.weld[v], k, share * at(dzd, form[0] + j, k))
 
 
 @_with_elastic(lambda tree, theta, dtheta, z, multiplier, dz, dG_out: None)
 def vary_weld_forces(tree, theta, dtheta, z, multiplier, dz, dG_out):
     """Add to dG (n, p) the variation of what multipliers of welds, which stay, do on the elastic coordinates."""
     for v in range(tree.weld.size):
-        first, last, _ = _form(tree, v)
-        _, s1, s2, _ = _function_at(tree, theta, v, z)
-        pull = multiplier[tree.weld[v]]
+        form, pull = _form(tree, v), -multiplier[tree.weld[v]]
+        _, s1, s2, _ = _function(tree, theta, v, z)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            turned = (-pull * s2) * _value2(tree, theta, dtheta, v, z, dz, k)
-            for c in range(first, last):
-                change = (-pull * s1) * _row2(tree, theta, dtheta, v, z, dz, c, k)
-                add_to(dG_out, c, k, turned * _row(tree, theta, v, z, c) + change)
+            x, _, _ = vary_zeta(theta, dtheta, form, of_position(z), of_position(dz), k)
+            for j in range(form[1]):
+                change = (pull * s1) * vary_slope(theta, dtheta, form, j, z, dz, k)
+                add_to(dG_out, form[0] + j, k, (pull * s2 * slope(theta, form, j, z)) * x + change)
 
 
 @_with_elastic(lambda tree, theta, z, nu, adj: None)
 def pull_welds(tree, theta, z, nu, adj):
     """Add the pull-back of nu . Phi, nu (m, p), of what welds take from Phi."""
     for v in range(tree.weld.size):
-        s1 = _function_at(tree, theta, v, z)[1]
+        s1 = _function(tree, theta, v, z)[1]
         for g in range(0, nu.shape[1], width(nu)):
             k = block(nu, g)
-            _pull_value(tree, theta, v, k, -s1 * at(nu, tree.weld[v], k), z, adj)
-
-
-@inlined
-def _pull_value(tree, theta, v, k, hat, z, adj):
-    """Add the pull-back of hat . zeta."""
-    first, last, o = _form(tree, v)
-    for c in range(first, last):
-        add_to(adj.z, c, k, _row(tree, theta, v, z, c) * hat)
-        add_to(adj.theta, o + c - first, k, z[c] * hat)
-    _pull_bend(tree, v, k, 0.5 * hat, z, z, adj.theta)
-
-
-@inlined
-def _pull_bend(tree, v, k, hat, x, y, theta_out):
-    """Add the pull-back of hat times x . P y to P."""
-    first, last, _ = _form(tree, v)
-    if tree.weld_bend[v] != NONE:
-        o = tree.weld_bend[v]
-        for c in range(first, last):
-            for d in range(first, last):
-                add_to(theta_out, o, k, (x[c] * y[d]) * hat)
-                o += 1
+            hat, none = -s1 * at(nu, tree.weld[v], k), 0.0 * at(nu, tree.weld[v], k)
+            pull_zeta(theta, _form(tree, v), of_position(z), k, hat, none, none, adj)
 
 
 @_with_elastic(lambda tree, theta, motion, nu1, nu2, adj: None)
 def pull_weld_rates(tree, theta, motion, nu1, nu2, adj):
     """Add the pull-back of nu1 . Phi' + nu2 . Phi'', nu1, nu2 (m, p), of the part of welds."""
-    z, zd, zdd = motion.z, motion.zd, motion.zdd
     for v in range(tree.weld.size):
-        i = tree.weld[v]
-        _, s1, s2, s3 = _function_at(tree, theta, v, z)
-        rate, second = _rates(tree, theta, v, motion)
+        _, s1, s2, s3 = _function(tree, theta, v, motion.z)
+        rate, second = zeta_rates(theta, _form(tree, v), motion)
         for g in range(0, nu1.shape[1], width(nu1)):
             k = block(nu1, g)
-            hat, hat2 = -1.0 * at(nu1, i, k), -1.0 * at(nu2, i, k)
+            hat, hat2 = -1.0 * at(nu1, tree.weld[v], k), -1.0 * at(nu2, tree.weld[v], k)
             by_value = (s2 * rate) * hat + (s2 * second + s3 * rate * rate) * hat2
-            _pull_value(tree, theta, v, k, by_value, z, adj)
-            _pull_motion(tree, theta, v, k, s1 * hat + (2.0 * s2 * rate) * hat2, s1 * hat2, z, zd, zdd, adj)
-
-
-@inlined
-def _pull_motion(tree, theta, v, k, hat1, hat2, z, zd, zdd, adj):
-    """Add the pull-back of hat1 . zeta' + hat2 . zeta''."""
-    first, last, o = _form(tree, v)
-    for c in range(first, last):
-        row, by_speed = _row(tree, theta, v, z, c), _bent(tree, theta, v, c, zd)
-        add_to(adj.z, c, k, by_speed * hat1 + _bent(tree, theta, v, c, zdd) * hat2)
-        add_to(adj.zd, c, k, row * hat1 + (2.0 * by_speed) * hat2)
-        add_to(adj.zdd, c, k, row * hat2)
-        add_to(adj.theta, o + c - first, k, zd[c] * hat1 + zdd[c] * hat2)
-    _pull_bend(tree, v, k, hat1, zd, z, adj.theta)
-    _pull_bend(tree, v, k, hat2, zdd, z, adj.theta)
-    _pull_bend(tree, v, k, hat2, zd, zd, adj.theta)
+            by_rate = s1 * hat + (2.0 * s2 * rate) * hat2
+            pull_zeta(theta, _form(tree, v), motion, k, by_value, by_rate, s1 * hat2, adj)
 
 
 @_with_elastic(lambda tree, theta, kin, zd, nu2, zd_out: None)
@@ -560,32 +431,26 @@ def pull_welds_velocity(tree, theta, kin, zd, nu2, zd_out):
     """The transpose of ``vary_welds_with_velocity``: add to zd (n, p)."""
     z = kin.z
     for v in range(tree.weld.size):
-        if tree.weld_sine[v] == 1 or tree.weld_bend[v] != NONE:
-            (first, last, _), slopes = _form(tree, v), _slopes(tree, theta, v, z, zd)
-            for c in range(first, last):
-                share = -_by_speed(tree, theta, v, slopes, z, zd, c)
+        if _is_curved(tree, v):
+            form, (_, s1, s2, _) = _form(tree, v), _function(tree, theta, v, z)
+            turned = s2 * zeta_rates(theta, form, Motion(z, zd, zd))[0]
+            for j in range(form[1]):
+                share = -_by_speed(theta, form, s1, turned, z, zd, j)
                 for g in range(0, nu2.shape[1], width(nu2)):
                     k = block(nu2, g)
-                    add_to(zd_out, c, k, share * at(nu2, tree.weld[v], k))
+                    add_to(zd_out, form[0] + j, k, share * at(nu2, tree.weld[v], k))
 
 
 @_with_elastic(lambda tree, theta, z, multiplier, virtual, adj: None)
 def pull_weld_forces(tree, theta, z, multiplier, virtual, adj):
     """Add the pull-back of what multipliers of welds, which stay, do on the elastic part of mu."""
     for v in range(tree.weld.size):
-        first, last, o = _form(tree, v)
-        _, s1, s2, _ = _function_at(tree, theta, v, z)
-        pull = -multiplier[tree.weld[v]]
+        form, pull = _form(tree, v), -multiplier[tree.weld[v]]
+        _, s1, s2, _ = _function(tree, theta, v, z)
         for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
             k = block(virtual.mu, g)
-            moved = 0.0 * at(virtual.mu, first, k)
-            for c in range(first, last):
-                mu = at(virtual.mu, c, k)
-                moved += _row(tree, theta, v, z, c) * mu
-                add_to(adj.theta, o + c - first, k, (pull * s1) * mu)
-                if tree.weld_bend[v] != NONE:
-                    row = tree.weld_bend[v] + (last - first) * (c - first)
-                    for d in range(first, last):
-                        add_to(adj.z, d, k, (pull * s1 * theta[row + d - first]) * mu)
-                        add_to(adj.theta, row + d - first, k, (pull * s1 * z[d]) * mu)
-            _pull_value(tree, theta, v, k, (pull * s2) * moved, z, adj)
+            moved = 0.0 * at(virtual.mu, form[0], k)
+            for j in range(form[1]):
+                moved += slope(theta, form, j, z) * at(virtual.mu, form[0] + j, k)
+            pull_slopes(theta, form, z, k, pull * s1, virtual.mu, adj)
+            pull_zeta(theta, form, of_position(z), k, (pull * s2) * moved, 0.0 * moved, 0.0 * moved, adj)

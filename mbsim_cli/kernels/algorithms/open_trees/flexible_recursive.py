@@ -494,9 +494,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     load_free(model, theta, t, True, motion_alone(state), kin, dyn.loads)
     column_kinematics(tree, theta, motion, kin)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
-    vary_motion_of_columns(
-        tree, theta, kin.rows, dtheta, motion_alone(state), Motion(sens.z, sens.zd, dyn.driven), change
-    )
+    vary_motion_of_columns(tree, theta, dtheta, motion_alone(state), Motion(sens.z, sens.zd, dyn.driven), change)
     clear(x)
     vary_bodies_outward(tree, theta, directions, kin, dyn.loads.W, art, change, tw, x)
     clear(tw.dG)

@@ -37,6 +37,7 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     rates_of_columns,
     rows_to_coordinates,
     spread_columns,
+    stiffens,
     vary_rows,
     vary_stiffened_speeds,
 )
@@ -181,7 +182,7 @@ def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, 
     """Tangent by coordinates; what stands for constraints may be empty."""
     tree, found = model.tree, comp.equations
     column_kinematics(tree, theta, motion_alone(kin.motion), kin)
-    if tree.bent.size:
+    if stiffens(tree):
         _tangent_of_columns(model, theta, t, 1.0, 0.0, lines, multiplier, kin, comp, found.T)
         keep_node_columns(tree, kin.rows, found.T, found.rates)
         mass_matrix(tree, kin, comp, found.T)
