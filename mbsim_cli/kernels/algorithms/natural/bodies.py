@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algorithms.equations.signals import element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import place_inertia
 from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import add_to, at, put
+from mbsim_cli.kernels.compiler.simd import add_to, as_column, at, put
 from mbsim_cli.kernels.elements.measures import wrap_angle
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import COM, GRAVITY, NONE
@@ -62,7 +62,9 @@ def place_bodies(tree, theta, z, kin):
     for i in range(tree.theta.size):
         _place(tree, theta, z, i, kin.pose)
         a, b, c = columns_of(kin.pose, i)
-        _store_rotation(kin, i, _nearest(a, a, b, c), _nearest(b, a, b, c), _nearest(c, a, b, c))
+        x, y, z_axis = _nearest(a, a, b, c), _nearest(b, a, b, c), _nearest(c, a, b, c)
+        for row in range(3):
+            kin.R[i, 3 * row], kin.R[i, 3 * row + 1], kin.R[i, 3 * row + 2] = x[row], y[row], z_axis[row]
         kin.r[i, 0], kin.r[i, 1], kin.r[i, 2] = row3(kin.pose, i, 0)
         R, o = row9(kin.R, i), tree.theta[i]
         place_inertia(theta, o, i, R, add3(row3(kin.r, i, 0), rotate(R, load3(theta, o + COM))), kin)
@@ -71,8 +73,8 @@ def place_bodies(tree, theta, z, kin):
 @inlined
 def _place(tree, theta, z, i, out):
     """Row i of out: the pose of body i at the coordinates z."""
-    r, a, b, c = moved_by(tree, theta, i, z)
     o = tree.pose[i]
+    r, a, b, c = moved_by(tree, theta, i, 0, as_column(z), 0.0 * theta[o])
     store_pose(
         out, i, add3(load3(theta, o), r), add3(load3(theta, o + 3), a), add3(load3(theta, o + 6), b),
         add3(load3(theta, o + 9), c),
@@ -80,17 +82,17 @@ def _place(tree, theta, z, i, out):
 
 
 @inlined
-def moved_by(tree, theta, i, z):
-    """The linear map of body i times z (n,): origin, and columns of R."""
-    o, last, zero = tree.pose[i] + POSE, trios_end(tree, i), 0.0 * theta[tree.pose[i]]
+def moved_by(tree, theta, i, k, z, zero):
+    """The linear map of body i times column or columns k of z (n, p): origin, and columns of R."""
+    o, last = tree.pose[i] + POSE, trios_end(tree, i)
     r = a = b = c = (zero, zero, zero)
     for j in range(tree.first[i], last, 3):
-        q = at(z, at(tree.column, j)), at(z, at(tree.column, j + 1)), at(z, at(tree.column, j + 2))
+        q = at(z, at(tree.column, j), k), at(z, at(tree.column, j + 1), k), at(z, at(tree.column, j + 2), k)
         r, a = add_trio(theta, o, q, r), add_trio(theta, o + 3, q, a)
         b, c = add_trio(theta, o + 6, q, b), add_trio(theta, o + 9, q, c)
         o += 3 * POSE
     for j in range(last, tree.first[i + 1]):
-        x = z[tree.column[j]]
+        x = at(z, tree.column[j], k)
         r, a = axpy3(x, load3(theta, o), r), axpy3(x, load3(theta, o + 3), a)
         b, c = axpy3(x, load3(theta, o + 6), b), axpy3(x, load3(theta, o + 9), c)
         o += POSE
@@ -130,9 +132,10 @@ def turn_of_trio(theta, o, columns):
 @inlined
 def _move(tree, theta, zd, zdd, i, rate_out, second_out):
     """Rows i: the linear map of body i times zd and zdd."""
-    r, a, b, c = moved_by(tree, theta, i, zd)
+    zero = 0.0 * theta[tree.pose[i]]
+    r, a, b, c = moved_by(tree, theta, i, 0, as_column(zd), zero)
     store_pose(rate_out, i, r, a, b, c)
-    r, a, b, c = moved_by(tree, theta, i, zdd)
+    r, a, b, c = moved_by(tree, theta, i, 0, as_column(zdd), zero)
     store_pose(second_out, i, r, a, b, c)
 
 
@@ -151,14 +154,6 @@ def _nearest(x, a, b, c):
     """Column of the nearest rotation: R (3 - R^T R) / 2."""
     pull = axpy3(dot3(a, x), a, axpy3(dot3(b, x), b, scale3(dot3(c, x), c)))
     return sub3(scale3(1.5, x), scale3(0.5, pull))
-
-
-@inlined
-def _store_rotation(kin, i, a, b, c):
-    for row in range(3):
-        kin.R[i, 3 * row] = a[row]
-        kin.R[i, 3 * row + 1] = b[row]
-        kin.R[i, 3 * row + 2] = c[row]
 
 
 @inlined
@@ -397,17 +392,26 @@ def natural_residual(model, theta, zdd, multiplier, kin, W, Q, G_out):
         last = rigid_rows(tree, i, first)
         pull = shaped(held_shape(model, theta, multiplier, first, last), columns_of(kin.pose, i))
         wrench = motion_at(W, i)
-        push, f, o = pushed(kin.pose, i, wrench), wrench[1], tree.pose[i] + POSE
-        push = sub3(push[0], pull[0]), sub3(push[1], pull[1]), sub3(push[2], pull[2])
-        for s in range(tree.first[i], trios_end(tree, i), 3):
-            power = power_of_trio(theta, o, f, push)
-            for axis in range(3):
-                add_to(G_out, at(tree.column, s + axis), -power[axis])
-            o += 3 * POSE
-        for s in range(trios_end(tree, i), tree.first[i + 1]):
-            G_out[tree.column[s]] -= dot3(load3(theta, o), f) + paired(columns_in(theta, o), push)
-            o += POSE
+        push = pushed(kin.pose, i, wrench)
+        less = sub3(pull[0], push[0]), sub3(pull[1], push[1]), sub3(pull[2], push[2])
+        add_power(tree, theta, i, 0, scale3(-1.0, wrench[1]), less, as_column(G_out))
         first = last
+
+
+@inlined
+def add_power(tree, theta, i, k, force, columns, out):
+    """Add to column or columns k of out (n, p) the work of forces on the origin of body i and on its columns of R."""
+    o, last = tree.pose[i] + POSE, trios_end(tree, i)
+    for s in range(tree.first[i], last, 3):
+        x, y, z = power_of_trio(theta, o, force, columns)
+        add_to(out, at(tree.column, s), k, x)
+        add_to(out, at(tree.column, s + 1), k, y)
+        add_to(out, at(tree.column, s + 2), k, z)
+        o += 3 * POSE
+    for s in range(last, tree.first[i + 1]):
+        power = dot3(load3(theta, o), force) + paired(columns_in(theta, o), columns)
+        add_to(out, at(tree.column, s), k, power)
+        o += POSE
 
 
 @kernel

@@ -50,7 +50,7 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
 )
 from mbsim_cli.kernels.algorithms.natural.variation import columns2, vary_linear
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
+from mbsim_cli.kernels.compiler.simd import add_to, as_column, at, block, width
 from mbsim_cli.kernels.elements.flexible import flexible_slopes, flexible_tangent
 from mbsim_cli.kernels.elements.flexible_nodes import (
     bent,
@@ -229,7 +229,7 @@ def vary_elastic_rest(model, theta, directions, z, x, dz, kin, comp, tw, dG_out)
 @inlined
 def _resting_motion(tree, theta, i, x, kin):
     """Accelerations of the pose of body i without velocities, and their twist."""
-    second = moved_by(tree, theta, i, x)
+    second = moved_by(tree, theta, i, 0, as_column(x), 0.0 * theta[tree.pose[i]])
     return second, twist_of(kin.pose, i, second[0], second[1], second[2], second[3])
 
 

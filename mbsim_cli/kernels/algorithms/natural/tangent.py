@@ -20,28 +20,26 @@ from mbsim_cli.kernels.algebra.spatial import (
     scale6,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, row3, rows3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, put3, row3, rows3, scale3, sub3
 from mbsim_cli.kernels.algorithms.by_type import only_with
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_forces_between
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, coordinate_slope, has_curve, rows_of_pair
-from mbsim_cli.kernels.algorithms.equations.forces import acts_on_bodies, coordinate_force_part
+from mbsim_cli.kernels.algorithms.equations.forces import acts_on_bodies, coordinate_force_part, vary_one_force
 from mbsim_cli.kernels.algorithms.equations.signals import find_slopes, set_motion, unit_force
 from mbsim_cli.kernels.algorithms.motion.workspace import Directions, motion_alone
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
-    columns_in,
+    add_power,
     columns_of,
     half_turn,
     held_shape,
     natural_mass,
-    paired,
-    power_of_trio,
     pushed,
     rigid_rows,
     shaped,
     trios_end,
     twist_of,
 )
-from mbsim_cli.kernels.algorithms.natural.variation import add_power, vary_natural_force, vary_natural_pull
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
 from mbsim_cli.model.layout import GROUND, NONE, LoadedSignals, Signals
@@ -92,7 +90,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
         if pair != NONE:
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             _let_move(seeds.twists, b, 1.0)
-            vary_natural_pull(model, theta, directions, lines, state.lam, first, last, kin, seeds.twists)
+            vary_forces_between(model, theta, directions, lines, state.lam, first, last, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         elif has_curve(model.measures, rows[first]):
             c = model.measures.coordinate[model.measures.first[rows[first] + 1] - 1]
@@ -105,7 +103,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
             pair = model.measures.pair[model.forces.measure[f]] if on_measure else model.forces.pair[f]
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             _let_move(seeds.twists, b, 1.0)
-            vary_natural_force(model, theta, directions, t, f, kin, seeds.twists)
+            vary_one_force(model, theta, directions, t, f, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         else:
             coordinate_force_part(model, theta, t, beta, gamma, state.z, f, kin, T_out)
@@ -144,9 +142,8 @@ def _twist(columns, i, row, k):
 
 @inlined
 def _put_twist(columns, i, row, k, x):
-    for c in range(3):
-        put(columns, i, row + c, k, x[0][c])
-        put(columns, i, row + 3 + c, k, x[1][c])
+    put3(columns, i, row, k, x[0])
+    put3(columns, i, row + 3, k, x[1])
 
 
 @kernel
@@ -171,17 +168,10 @@ def _own_part(beta, gamma, shape, i, kin, W, seeds):
         turned, moved = cross_force(S, W)
         carried, by = (sub3(turned, cross3(dr, f)), moved), shaped(shape, L)
         back = pushed(kin.pose, i, carried)
-        for c in range(3):
-            put(seeds.pull, i, c, k, -gamma * moved[c])
-        _put_pull(seeds.pull, i, 3, k, gamma, add3(by[0], sub3(cross3(L[0], half), back[0])))
-        _put_pull(seeds.pull, i, 6, k, gamma, add3(by[1], sub3(cross3(L[1], half), back[1])))
-        _put_pull(seeds.pull, i, 9, k, gamma, add3(by[2], sub3(cross3(L[2], half), back[2])))
-
-
-@inlined
-def _put_pull(pull, i, row, k, factor, x):
-    for c in range(3):
-        put(pull, i, row + c, k, factor * x[c])
+        put3(seeds.pull, i, 0, k, scale3(-gamma, moved))
+        put3(seeds.pull, i, 3, k, scale3(gamma, add3(by[0], sub3(cross3(L[0], half), back[0]))))
+        put3(seeds.pull, i, 6, k, scale3(gamma, add3(by[1], sub3(cross3(L[1], half), back[1]))))
+        put3(seeds.pull, i, 9, k, scale3(gamma, add3(by[2], sub3(cross3(L[2], half), back[2]))))
 
 
 @inlined
@@ -231,7 +221,7 @@ def _rows_part(tree, theta, sign, i, mover, kin, seeds, T_out):
         k = block(columns, g)
         N, N1 = _twist(columns, mover, TWIST, k), _twist(columns, mover, RATE, k)
         change = scale6(sign, _along(seeds.twists.F, i, N, N1))
-        _add_rows(tree, theta, i, change[1], pushed(kin.pose, i, change), _in_tangent(seeds, mover, g, T_out), T_out)
+        add_power(tree, theta, i, _in_tangent(seeds, mover, g, T_out), change[1], pushed(kin.pose, i, change), T_out)
 
 
 @kernel
@@ -241,22 +231,7 @@ def _rows_of_body(tree, theta, i, seeds, T_out):
     for g in range(0, WIDTH * (seeds.first[i + 1] - seeds.first[i]), width(pull)):
         k = block(pull, g)
         turning = rows3(pull, i, 3, k), rows3(pull, i, 6, k), rows3(pull, i, 9, k)
-        _add_rows(tree, theta, i, rows3(pull, i, 0, k), turning, _in_tangent(seeds, i, g, T_out), T_out)
-
-
-@inlined
-def _add_rows(tree, theta, i, f, turning, c, T_out):
-    """Add to the rows of body i, in columns c, the work of forces on its origin and on the columns of R."""
-    o, last = tree.pose[i] + POSE, trios_end(tree, i)
-    for j in range(tree.first[i], last, 3):
-        x, y, z = power_of_trio(theta, o, f, turning)
-        add_to(T_out, at(tree.column, j), c, x)
-        add_to(T_out, at(tree.column, j + 1), c, y)
-        add_to(T_out, at(tree.column, j + 2), c, z)
-        o += 3 * POSE
-    for j in range(last, tree.first[i + 1]):
-        add_to(T_out, at(tree.column, j), c, dot3(load3(theta, o), f) + paired(columns_in(theta, o), turning))
-        o += POSE
+        add_power(tree, theta, i, _in_tangent(seeds, i, g, T_out), rows3(pull, i, 0, k), turning, T_out)
 
 
 @inlined
@@ -320,8 +295,5 @@ def _rows(model, theta, z, f, j, k, slope, kin, T_out):
 def _take(model, theta, i, k, dW, kin, T_out):
     """Take the work of a wrench on body i from its rows."""
     if i != GROUND:
-        n, f = dW
-        R, r = columns_of(kin.pose, i), row3(kin.pose, i, 0)
-        half = scale3(-0.5, sub3(n, cross3(r, f)))
-        on_columns = cross3(half, R[0]), cross3(half, R[1]), cross3(half, R[2])
-        add_power(model.tree, theta, i, k, scale3(-1.0, f), on_columns, T_out)
+        less = scale6(-1.0, dW)
+        add_power(model.tree, theta, i, k, less[1], pushed(kin.pose, i, less), T_out)

@@ -5,9 +5,7 @@ elements and sensors stand on follow from dV = N' + N x V and dA = N'' + N' x V 
 vary with theta. Derivation: docs/theory/natural_coordinates.md.
 """
 
-from typing import NamedTuple
-
-import numpy as np
+from collections import namedtuple
 
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
@@ -25,7 +23,6 @@ from mbsim_cli.kernels.algebra.vectors import (
     axpy3,
     cross3,
     dot3,
-    load3,
     load3_of,
     put3,
     row3,
@@ -34,52 +31,34 @@ from mbsim_cli.kernels.algebra.vectors import (
     sub3,
 )
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
+    vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
-    vary_forces_between,
-    vary_multiplier_force,
     vary_with_velocity,
 )
-from mbsim_cli.kernels.algorithms.equations.constraints import rows_of_pair
-from mbsim_cli.kernels.algorithms.equations.forces import (
-    acts_on_bodies,
-    vary_along_coordinates,
-    vary_one_force,
-)
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
-from mbsim_cli.kernels.algorithms.equations.signals import vary_signals
+from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.bodies import between2
 from mbsim_cli.kernels.algorithms.motion.variation import vary_ground
+from mbsim_cli.kernels.algorithms.motion.workspace import Twists
 from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
-    add_trio,
-    columns_in,
+    add_power,
     columns_of,
     half_turn,
     held_shape,
+    moved_by,
     paired,
-    power_of_trio,
     rigid_rows,
     shape_at,
     shaped,
-    trios_end,
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.model.layout import GRAVITY, NONE
 
-
-class NaturalTwists(NamedTuple):
-    """Variations of all bodies in p directions, as ``workspace.Twists``, and what they follow from."""
-
-    N: np.ndarray  # (nb + 1, 6, p)
-    N1: np.ndarray  # (nb + 1, 6, p)
-    N2: np.ndarray  # (nb + 1, 6, p)
-    F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body
-    signals: tuple  # motion.workspace.SignalRows
-    pose: np.ndarray  # (nb, 12, p)
-    rate: np.ndarray  # (nb, 12, p)
-    second: np.ndarray  # (nb, 12, p)
+# ``Twists``, and what they follow from: (nb, 12, p) each
+NaturalTwists = namedtuple("NaturalTwists", [*Twists._fields, "pose", "rate", "second"])
 
 
 @inlined
@@ -105,7 +84,7 @@ def vary_natural(tree, theta, directions, motion, kin, change, tw):
 @inlined
 def vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz):
     """Variation k of the linear map of body i, with or without its constant: origin, and columns of R."""
-    r, a, b, c = _by_coordinates(tree, theta, i, k, dz, 0.0 * at(dtheta, 0, k))
+    r, a, b, c = moved_by(tree, theta, i, k, dz, 0.0 * at(dtheta, 0, k))
     if touched:
         o = tree.pose[i]
         r, a = axpy3(constant, load3_of(dtheta, o, k), r), axpy3(constant, load3_of(dtheta, o + 3, k), a)
@@ -122,24 +101,6 @@ def vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz):
 def _vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz, out):
     r, a, b, c = vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz)
     _put_pose(out, i, k, r, a, b, c)
-
-
-@inlined
-def _by_coordinates(tree, theta, i, k, dz, zero):
-    """Variation k of the linear map of body i with the coordinates alone: origin, and columns of R."""
-    o, last = tree.pose[i] + POSE, trios_end(tree, i)
-    r = a = b = c = (zero, zero, zero)
-    for j in range(tree.first[i], last, 3):
-        q = at(dz, at(tree.column, j), k), at(dz, at(tree.column, j + 1), k), at(dz, at(tree.column, j + 2), k)
-        r, a = add_trio(theta, o, q, r), add_trio(theta, o + 3, q, a)
-        b, c = add_trio(theta, o + 6, q, b), add_trio(theta, o + 9, q, c)
-        o += 3 * POSE
-    for j in range(last, tree.first[i + 1]):
-        x = at(dz, tree.column[j], k)
-        r, a = axpy3(x, load3(theta, o), r), axpy3(x, load3(theta, o + 3), a)
-        b, c = axpy3(x, load3(theta, o + 6), b), axpy3(x, load3(theta, o + 9), c)
-        o += POSE
-    return r, a, b, c
 
 
 @inlined
@@ -258,7 +219,7 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
         R, r, r1 = columns_of(kin.pose, i), row3(kin.pose, i, 0), row3(kin.rate, i, 0)
         for g in range(0, dzd.shape[1], width(dzd)):
             k = block(dzd, g)
-            dr1, a, b, c = _by_coordinates(tree, theta, i, k, dzd, 0.0 * at(dzd, 0, k))
+            dr1, a, b, c = moved_by(tree, theta, i, k, dzd, 0.0 * at(dzd, 0, k))
             _put_pose(tw.rate, i, k, dr1, a, b, c)
             dw = half_turn(R, (a, b, c))
             N1 = (dw, sub3(dr1, cross3(dw, r)))
@@ -293,42 +254,9 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
 @kernel
 def vary_natural_forces(model, theta, directions, t, motion, multiplier, lines, change, kin, tw, dG_out):
     """dG (n, p): what forces of elements and constraints vary on coordinates, and ``tw.F`` on bodies as they see it."""
-    dtheta = directions.dtheta
     clear_forces(tw, dG_out)
-    vary_natural_pulls(model, theta, directions, lines, multiplier, motion.z, change.z, kin, tw, dG_out)
-    vary_signals(model, theta, directions, t, motion, change, kin, tw)
-    for f in range(model.forces.kind.size):
-        if acts_on_bodies(model, f):
-            vary_natural_force(model, theta, directions, t, f, kin, tw)
-        else:
-            for g in range(0, change.z.shape[1], width(change.z)):
-                vary_along_coordinates(model, theta, dtheta, t, f, block(change.z, g), motion, change, kin, tw, dG_out)
-
-
-@kernel
-def vary_natural_force(model, theta, directions, t, f, kin, tw):
-    """See ``vary_one_force``, which trees have within their loop; here the tangent calls it too."""
-    vary_one_force(model, theta, directions, t, f, kin, tw)
-
-
-@kernel
-def vary_natural_pulls(model, theta, directions, lines, multiplier, z, dz, kin, tw, dG_out):
-    """See ``vary_constraint_forces``."""
-    dtheta = directions.dtheta
-    rows, first = model.constraints.measure, 0
-    while first < rows.size:
-        last, pair = rows_of_pair(rows, model.measures, first)
-        if pair == NONE:
-            vary_multiplier_force(model.measures, rows[first], theta, dtheta, z, dz, multiplier[first], dG_out)
-        else:
-            vary_natural_pull(model, theta, directions, lines, multiplier, first, last, kin, tw)
-        first = last
-
-
-@kernel
-def vary_natural_pull(model, theta, directions, lines, multiplier, first, last, kin, tw):
-    """See ``vary_forces_between``."""
-    vary_forces_between(model, theta, directions, lines, multiplier, first, last, kin, tw)
+    vary_constraint_forces(model, theta, directions, lines, multiplier, motion.z, change.z, kin, tw, dG_out)
+    vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dG_out)
 
 
 @inlined
@@ -388,22 +316,6 @@ def _by_mass(tree, directions, x, dG_out):
                 for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
                     total += x[tree.mass_column[s]] * at(dtheta, entry + s, k)
                 add_to(dG_out, c, k, total)
-
-
-@inlined
-def add_power(tree, theta, i, k, force, columns, dG_out):
-    """Add the work of forces, directions k, on the origin of body i and on its columns of R."""
-    o = tree.pose[i] + POSE
-    for s in range(tree.first[i], trios_end(tree, i), 3):
-        x, y, w = power_of_trio(theta, o, force, columns)
-        add_to(dG_out, at(tree.column, s), k, x)
-        add_to(dG_out, at(tree.column, s + 1), k, y)
-        add_to(dG_out, at(tree.column, s + 2), k, w)
-        o += 3 * POSE
-    for s in range(trios_end(tree, i), tree.first[i + 1]):
-        power = paired(columns_in(theta, o), columns)
-        add_to(dG_out, tree.column[s], k, power + dot3(load3(theta, o), force))
-        o += POSE
 
 
 @inlined

@@ -12,10 +12,10 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
     Touch,
     Virtual,
     adjoints,
-    signal_rows,
     signal_work,
     touch,
     touched,
+    twists,
     virtual,
 )
 from mbsim_cli.kernels.algorithms.natural.bodies import POSE, NaturalForces, NaturalKinematics
@@ -51,12 +51,7 @@ def natural_forces(model, theta):
 
 def natural_twists(model, p, dtype=np.float64):
     """Allocate NaturalTwists."""
-    nb = model.tree.theta.size
-    return NaturalTwists(
-        *(zeros((nb + 1, 6, p), dtype) for _ in range(4)),
-        signal_rows(model, p, dtype),
-        *(zeros((nb, POSE, p), dtype) for _ in range(3)),
-    )
+    return NaturalTwists(*twists(model, p, dtype), *(zeros((model.tree.theta.size, POSE, p), dtype) for _ in range(3)))
 
 
 def natural_touch(model, dtheta):

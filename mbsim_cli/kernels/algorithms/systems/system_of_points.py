@@ -4,7 +4,11 @@ Functions of ``natural.flexible`` are chosen by the type of ``model.tree``, and 
 """
 
 from mbsim_cli.kernels.algebra.arrays import clear
-from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_constraint_rates, pull_constraints
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
+    pull_constraint_rates,
+    pull_constraints,
+    vary_constraint_forces,
+)
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, pull_signals
@@ -61,7 +65,6 @@ from mbsim_cli.kernels.algorithms.natural.variation import (
     vary_natural_constraints,
     vary_natural_forces,
     vary_natural_inertia,
-    vary_natural_pulls,
     vary_natural_rates,
     vary_natural_with_velocity,
     vary_natural_work,
@@ -176,7 +179,7 @@ def _vary_rest(model, theta, directions, z, dz, lines, kin, comp, tw, load, dG_o
     clear(comp.Q)
     hold(model, theta, z, load.multiplier, lines, kin, comp.held, comp.Q)
     vary_elastic_rest(model, theta, directions, z, load.x, dz, kin, comp, tw, dG_out)
-    vary_natural_pulls(model, theta, directions, lines, load.multiplier, z, dz, kin, tw, dG_out)
+    vary_constraint_forces(model, theta, directions, lines, load.multiplier, z, dz, kin, tw, dG_out)
     vary_weld_forces(model.tree, theta, directions.dtheta, z, load.multiplier, dz, dG_out)
     vary_natural_work(model, theta, directions, load.multiplier, load.x, comp.held, kin, tw, dG_out)
 
