@@ -14,33 +14,23 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import clear, copy_to, is_nothing
-from mbsim_cli.kernels.algebra.spatial import (
-    axpy6,
-    inertia_apply,
-    inertia_at,
-    motion_at,
-    motion_at2,
-    shift_motion,
-    store2,
-)
 from mbsim_cli.kernels.algebra.vectors import inner4, norm2
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import set_armatures
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
-    offset_to_parent,
     position_kinematics,
     set_ground,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion, composite, kinematics, twists, virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, composite, kinematics, virtual
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import coefficient_offset, open_tree, pull_drive
 from mbsim_cli.kernels.algorithms.open_trees.recursive import (
     add_axis_forces,
     articulated,
     eliminate,
-    eliminate_variations,
+    right_hand_sides,
     set_axes,
+    solve_axes,
     start_bodies,
-    vary_axis_accelerations,
     vary_coordinate_accelerations,
 )
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, pull_free
@@ -57,9 +47,9 @@ class Elimination(NamedTuple):
 
     kin: tuple  # Kinematics at rest, about the centres of mass
     art: tuple  # Articulated
-    twists: tuple  # Twists, of which F and N2 serve
-    x: np.ndarray  # (n, p) along the axes
-    driven: np.ndarray  # (n, p) mu of driven coordinates
+    rhs: tuple  # RightHandSides
+    x: np.ndarray  # (n, p)
+    driven: np.ndarray  # (n, p) mu of driven coordinates, as ``rhs.given``
     no_force: np.ndarray  # (nb + 1, 6) zeros
     no_rate: np.ndarray  # (n,) zeros
     no_change: np.ndarray  # (n, p) zeros
@@ -84,12 +74,9 @@ def pulled_accelerations(model, theta, p, dtype=np.float64):
     kin, resting = kinematics(model, dtype), kinematics(model, dtype)
     set_ground(theta, kin)
     set_ground(theta, resting)
-    columns = (zeros((n, p), dtype) for _ in range(4))
-    x, driven, no_change, hat = columns
-    elimination = Elimination(
-        resting, articulated(nb, n, dtype), twists(model, p, dtype), x, driven, np.zeros((nb + 1, 6), dtype),
-        np.zeros(n, dtype), no_change,
-    )  # fmt: skip
+    x, no_change, hat = (zeros((n, p), dtype) for _ in range(3))
+    rhs, no_force, no_rate = right_hand_sides(model, p, dtype), np.zeros((nb + 1, 6), dtype), np.zeros(n, dtype)
+    elimination = Elimination(resting, articulated(nb, n, dtype), rhs, x, rhs.given, no_force, no_rate, no_change)
     forces = (np.zeros(n, dtype) for _ in range(2))
     return PulledAccelerations(
         open_tree(model), kin, composite(model, dtype), *forces, elimination, virtual(model, p, dtype), hat
@@ -133,11 +120,22 @@ def pull_accelerations(model, theta, t, state, work, adj):
 
 @kernel
 def _find_articulated(model, theta, state, work):
-    position_kinematics(model.tree, theta, state.z, True, work.elimination.kin)
-    set_armatures(model, theta, work.elimination.art.armature)
-    return solve_virtual(
-        model.tree, theta, work.open_tree.driver, state.z, work.hat, work.elimination, work.virtual.mu
-    )  # fmt: skip
+    """M mu = -hat on free coordinates, mu = ``driven`` on the others."""
+    tree, own, driver = model.tree, work.elimination, work.open_tree.driver
+    kin, art, rhs, z = own.kin, own.art, own.rhs, state.z
+    position_kinematics(tree, theta, z, True, kin)
+    set_armatures(model, theta, art.armature)
+    set_axes(tree, theta, kin, art)
+    start_bodies(tree, kin, own.no_force, art)
+    if not eliminate(tree, driver, kin, art):
+        return False
+    clear(rhs.F)
+    clear(rhs.x)
+    add_axis_forces(tree, rhs.each, z, own.no_change, own.no_rate, work.hat, rhs.x)
+    solve_axes(tree, driver, kin, art, rhs)
+    still, change = Motion(z, own.no_rate, own.no_rate), Motion(own.no_change, own.no_change, own.driven)
+    vary_coordinate_accelerations(tree, rhs.each, driver, still, change, rhs.x, work.virtual.mu)
+    return True
 
 
 FIND_VIRTUAL = {Elimination: _find_articulated}  # by what solves; bodies that deform add rows
@@ -147,54 +145,6 @@ find_virtual = table_by_type(
     "Virtual motion mu in ``work`` of the adjoints ``work.hat``; False where nothing resists a coordinate.",
     FIND_VIRTUAL,
 )
-
-
-@kernel
-def solve_virtual(tree, theta, driver, z, hat, work, mu_out):
-    """M mu = -hat on free coordinates, mu = ``work.driven`` on the others; False where nothing resists an axis.
-
-    Needs the poses in ``work.kin``, and the armatures in ``work.art``.
-    """
-    kin, art, tw = work.kin, work.art, work.twists
-    set_axes(tree, theta, kin, art)
-    start_bodies(tree, kin, work.no_force, art)
-    if not eliminate(tree, driver, kin, art):
-        return False
-    clear(tw.F)
-    if _drives(driver):
-        _force_driven(tree, driver, kin, work.driven, tw)
-    clear(work.x)
-    add_axis_forces(tree, tw.each, z, work.no_change, work.no_rate, hat, work.x)
-    eliminate_variations(tree, driver, kin, art, tw, work.x)
-    vary_axis_accelerations(tree, driver, kin, art, tw, work.x)
-    still, change = Motion(z, work.no_rate, work.no_rate), Motion(work.no_change, work.no_change, work.driven)
-    vary_coordinate_accelerations(tree, tw.each, driver, still, change, work.x, mu_out)
-    return True
-
-
-@kernel
-def _drives(driver):
-    """Whether a law drives any coordinate."""
-    found = False
-    for c in range(driver.size):
-        found = found or driver[c] != NONE
-    return found
-
-
-@kernel
-def _force_driven(tree, driver, kin, driven, tw):
-    """Forces F that bodies take for the accelerations of driven coordinates alone."""
-    clear(tw.N2[tree.parent.size])
-    for i in range(tree.parent.size):
-        p, d, inertia = tree.parent[i], offset_to_parent(tree, kin, i), inertia_at(kin.inertia, i)
-        for g in range(0, tw.each.size, width(tw.each)):
-            k = block(tw.each, g)
-            a = shift_motion(motion_at2(tw.N2, p, k), d)
-            for c in range(tree.first_column[i], tree.first_column[i + 1]):
-                if driver[c] != NONE:
-                    a = axpy6(at(driven, c, k), motion_at(kin.S, c), a)
-            store2(tw.N2, i, k, a)
-            store2(tw.F, i, k, inertia_apply(inertia, a))
 
 
 @kernel

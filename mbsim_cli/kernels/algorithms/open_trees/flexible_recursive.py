@@ -53,12 +53,16 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
 )
 from mbsim_cli.kernels.algorithms.open_trees.recursive import (
     SINGULAR,
+    RightHandSides,
     add_axis_forces,
     add_coordinate_accelerations,
+    axes_inward,
+    axes_outward,
     axis_forces,
     cross_axis,
     is_skipped,
     meet_armatures,
+    right_hand_sides,
     set_axes,
     vary_bodies_outward,
     vary_coordinate_accelerations,
@@ -66,7 +70,7 @@ from mbsim_cli.kernels.algorithms.open_trees.recursive import (
 from mbsim_cli.kernels.algorithms.systems.contract import place, shape
 from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import load_free
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import add_to, at, block, numbers, put, width, zeros
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width, zeros
 from mbsim_cli.kernels.elements.flexible_work import CR, CT, H, J, M, modes_of, pair_row, six_of
 from mbsim_cli.model.flexible import ME
 from mbsim_cli.model.layout import NONE
@@ -93,16 +97,6 @@ class FlexibleArticulated(NamedTuple):
     armature: np.ndarray  # (nc,) inertias of the coordinates themselves
 
 
-class RightHandSides(NamedTuple):
-    """Right-hand sides and solutions with p columns, p 1 or ``simd.padded``."""
-
-    F: np.ndarray  # (nb + 1, 6, p) forces that single bodies take; then those of subtrees, as their parents feel them
-    a: np.ndarray  # (nb + 1, 6, p) accelerations of bodies
-    x: np.ndarray  # (nc, p) forces on columns; then their accelerations, and of driven ones what the drive takes
-    given: np.ndarray  # (nc, p) accelerations of driven columns
-    each: np.ndarray  # (p,) ``simd.numbers`` of the columns
-
-
 def flexible_articulated(model, open_tree, dtype=np.float64):
     """Allocate FlexibleArticulated."""
     tree = model.tree
@@ -115,13 +109,6 @@ def flexible_articulated(model, open_tree, dtype=np.float64):
     driver[tree.column] = open_tree.driver
     sizes = (nb + 1, SIZE), (nc, 6), (nc, 6), nc, (nf, N, N), (N, 6), N, (nb + 1, 6), nc
     return FlexibleArticulated(own, moved, node, driver, *(np.zeros(size, dtype) for size in sizes))
-
-
-def right_hand_sides(model, p, dtype=np.float64):
-    """Allocate RightHandSides."""
-    nb, nc = model.tree.parent.size, model.tree.column_kind.size
-    bodies, columns = (zeros((nb + 1, 6, p), dtype) for _ in range(2)), (zeros((nc, p), dtype) for _ in range(2))
-    return RightHandSides(*bodies, *columns, numbers(p, dtype))
 
 
 @kernel
@@ -254,7 +241,7 @@ def _inward(tree, kin, art, rhs):
             if own != NONE:
                 F = _shapes_inward(tree, art, own, k, F, rhs.x)
             if moved == NONE:
-                F = _axes_inward(tree, art, i, k, F, rhs)
+                F = axes_inward(tree, art.driver, art, i, k, F, rhs)
             elif moved != own:
                 _load_nodes(tree, kin.rows, art, i, moved, k, F, rhs.x)
             store2(rhs.F, i, k, F)
@@ -285,19 +272,6 @@ def _shapes_inward(tree, art, f, k, F, x):
     return F
 
 
-@inlined
-def _axes_inward(tree, art, i, k, F, rhs):
-    """Force behind the axes of joint i."""
-    for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
-        if art.driver[c] != NONE:
-            F = axpy6(at(rhs.given, c, k), motion_at(art.U, c), F)
-        elif not is_skipped(tree.column_kind[c]):
-            u = at(rhs.x, c, k) - dot6(motion_at(art.axis, c), F)
-            put(rhs.x, c, k, u)
-            F = axpy6(art.D[c] * u, motion_at(art.U, c), F)
-    return F
-
-
 @kernel
 def _outward(tree, kin, art, rhs):
     """Accelerations, from the ground to the tips."""
@@ -308,7 +282,7 @@ def _outward(tree, kin, art, rhs):
             k = block(rhs.each, g)
             a = shift_motion(motion_at2(rhs.a, p, k), d)
             if moved == NONE:
-                a = _axes_outward(tree, art, i, k, a, rhs)
+                a = axes_outward(tree, art.driver, art, i, k, a, rhs)
             elif moved != own:
                 a = _nodes_outward(tree, kin.rows, art, i, moved, k, a, rhs.x)
             if own != NONE:
@@ -316,23 +290,6 @@ def _outward(tree, kin, art, rhs):
                 if moved == own:
                     a = _nodes_outward(tree, kin.rows, art, i, own, k, a, rhs.x)
             store2(rhs.a, i, k, a)
-
-
-@inlined
-def _axes_outward(tree, art, i, k, a, rhs):
-    """Acceleration behind the axes of joint i, from that before them."""
-    for c in range(tree.first_column[i], tree.first_column[i + 1]):
-        if art.driver[c] != NONE:
-            force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(rhs.F, i, k))
-            put(rhs.x, c, k, dot6(motion_at(art.axis, c), force) - at(rhs.x, c, k))
-    for c in range(tree.first_column[i], tree.first_column[i + 1]):
-        if art.driver[c] != NONE:
-            a = axpy6(at(rhs.given, c, k), motion_at(art.axis, c), a)
-        elif not is_skipped(tree.column_kind[c]):
-            x = art.D[c] * (at(rhs.x, c, k) - dot6(a, motion_at(art.U, c)))
-            put(rhs.x, c, k, x)
-            a = axpy6(x, motion_at(art.axis, c), a)
-    return a
 
 
 @inlined

@@ -66,7 +66,7 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     vary_reactions_of_drives,
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width, zeros
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, numbers, put, width, zeros
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
@@ -89,11 +89,28 @@ class Articulated(NamedTuple):
     armature: np.ndarray  # (n,) inertias of the coordinates themselves
 
 
+class RightHandSides(NamedTuple):
+    """Right-hand sides and solutions with p columns, p 1 or ``simd.padded``."""
+
+    F: np.ndarray  # (nb + 1, 6, p) forces that single bodies take; then those of subtrees, as their parents feel them
+    a: np.ndarray  # (nb + 1, 6, p) accelerations of bodies
+    x: np.ndarray  # (nc, p) forces on columns; then their accelerations, and of driven ones what the drive takes
+    given: np.ndarray  # (nc, p) accelerations of driven columns
+    each: np.ndarray  # (p,) ``simd.numbers`` of the columns
+
+
 def articulated(nb, n, dtype=np.float64):
     """Allocate Articulated."""
     z = np.zeros
     bodies = [z((nb + 1, k), dtype) for k in (SIZE, 6, 6, 6)]
     return Articulated(*bodies, z((n, 6), dtype), z((n, 6), dtype), *(z(n, dtype) for _ in range(4)))
+
+
+def right_hand_sides(model, p, dtype=np.float64):
+    """Allocate RightHandSides."""
+    nb, nc = model.tree.parent.size, model.tree.column_kind.size
+    bodies, columns = (zeros((nb + 1, 6, p), dtype) for _ in range(2)), (zeros((nc, p), dtype) for _ in range(2))
+    return RightHandSides(*bodies, *columns, numbers(p, dtype))
 
 
 @inlined
@@ -165,10 +182,12 @@ def eliminate(tree, driver, kin, art):
     """Eliminate the joints from the tips to the ground; ``u`` holds the axes' forces. False if nothing resists one."""
     for i in range(tree.parent.size - 1, -1, -1):
         for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
+            S = motion_at(art.axis, c)
+            if driver[c] != NONE:
+                store(art.U, c, articulated_apply(articulated_at(art.inertia, i), S))
             if driver[c] != NONE or is_skipped(tree.column_kind[c]):
                 art.D[c] = 0.0
                 continue
-            S = motion_at(art.axis, c)
             u = art.u[c] - dot6(S, motion_at(art.p, i))
             if not cross_axis(art, i, c):
                 return False
@@ -321,45 +340,56 @@ def meet_armatures(model, theta, dtheta, driver, zdd, driven, x_out):
 
 
 @kernel
-def eliminate_variations(tree, driver, kin, art, tw, x):
-    """Forces through the articulated bodies, from the tips to the ground; x becomes what is left for an axis."""
+def solve_axes(tree, driver, kin, art, rhs):
+    """Accelerations along all axes; needs ``eliminate``. Cost O(p n).
+
+    From the tips to the ground forces go through the articulated bodies, and x becomes what is left for an axis.
+    """
     for i in range(tree.parent.size - 1, -1, -1):
         p, back = tree.parent[i], scale3(-1.0, offset_to_parent(tree, kin, i))
-        for g in range(0, tw.each.size, width(tw.each)):
-            k = block(tw.each, g)
-            F = motion_at2(tw.F, i, k)
-            for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
-                if driver[c] == NONE and not is_skipped(tree.column_kind[c]):
-                    u = at(x, c, k) - dot6(motion_at(art.axis, c), F)
-                    put(x, c, k, u)
-                    F = axpy6(art.D[c] * u, motion_at(art.U, c), F)
-            store2(tw.F, i, k, F)
+        for g in range(0, rhs.each.size, width(rhs.each)):
+            k = block(rhs.each, g)
+            F = axes_inward(tree, driver, art, i, k, motion_at2(rhs.F, i, k), rhs)
+            store2(rhs.F, i, k, F)
             if p >= 0:
-                accumulate2(tw.F, p, k, 1.0, shift_force(F, back))
-
-
-@kernel
-def vary_axis_accelerations(tree, driver, kin, art, tw, x):
-    """Accelerations along the axes, from the ground to the tips, in x; those of bodies replace N''.
-
-    A driven axis receives the variation of the force that its drive takes instead.
-    """
-    clear(tw.N2[tree.parent.size])
+                accumulate2(rhs.F, p, k, 1.0, shift_force(F, back))
+    clear(rhs.a[tree.parent.size])
     for i in range(tree.parent.size):
         p, d = tree.parent[i], offset_to_parent(tree, kin, i)
-        for g in range(0, tw.each.size, width(tw.each)):
-            k = block(tw.each, g)
-            a = shift_motion(motion_at2(tw.N2, p, k), d)
-            for c in range(tree.first_column[i], tree.first_column[i + 1]):
-                if driver[c] != NONE:
-                    force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(tw.F, i, k))
-                    put(x, c, k, dot6(motion_at(art.axis, c), force) - at(x, c, k))
-            for c in range(tree.first_column[i], tree.first_column[i + 1]):
-                if driver[c] == NONE and not is_skipped(tree.column_kind[c]):
-                    u = art.D[c] * (at(x, c, k) - dot6(a, motion_at(art.U, c)))
-                    put(x, c, k, u)
-                    a = axpy6(u, motion_at(art.axis, c), a)
-            store2(tw.N2, i, k, a)
+        for g in range(0, rhs.each.size, width(rhs.each)):
+            k = block(rhs.each, g)
+            a = shift_motion(motion_at2(rhs.a, p, k), d)
+            store2(rhs.a, i, k, axes_outward(tree, driver, art, i, k, a, rhs))
+
+
+@inlined
+def axes_inward(tree, driver, art, i, k, F, rhs):
+    """Force behind the axes of joint i."""
+    for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
+        if driver[c] != NONE:
+            F = axpy6(at(rhs.given, c, k), motion_at(art.U, c), F)
+        elif not is_skipped(tree.column_kind[c]):
+            u = at(rhs.x, c, k) - dot6(motion_at(art.axis, c), F)
+            put(rhs.x, c, k, u)
+            F = axpy6(art.D[c] * u, motion_at(art.U, c), F)
+    return F
+
+
+@inlined
+def axes_outward(tree, driver, art, i, k, a, rhs):
+    """Acceleration behind the axes of joint i, from that before them."""
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        if driver[c] != NONE:
+            force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at2(rhs.F, i, k))
+            put(rhs.x, c, k, dot6(motion_at(art.axis, c), force) - at(rhs.x, c, k))
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        if driver[c] != NONE:
+            a = axpy6(at(rhs.given, c, k), motion_at(art.axis, c), a)
+        elif not is_skipped(tree.column_kind[c]):
+            x = art.D[c] * (at(rhs.x, c, k) - dot6(a, motion_at(art.U, c)))
+            put(rhs.x, c, k, x)
+            a = axpy6(x, motion_at(art.axis, c), a)
+    return a
 
 
 @kernel
@@ -395,7 +425,7 @@ class Recursive(NamedTuple):
     W: np.ndarray  # (nb + 1, 6) forces of elements on bodies
     Q: np.ndarray  # (n,) and on coordinates
     twists: tuple  # Twists; once forces are known, N2 holds what the joint accelerations add to N''
-    x: np.ndarray  # (n, p) variation of the accelerations along the axes
+    varied: tuple  # RightHandSides of variations, in the arrays of ``twists``
     dG: np.ndarray  # (n, p) variation of -Q
     reaction: np.ndarray  # (m,) multipliers of drives
     driven: np.ndarray  # (n, p) variation of driven accelerations
@@ -404,7 +434,7 @@ class Recursive(NamedTuple):
 def recursive(model, theta, p, dtype=np.float64):
     """Allocate Recursive for p directions, ``simd.padded``, and the gravity of theta."""
     nb, n = model.tree.parent.size, model.tree.column_kind.size
-    kin = kinematics(model, dtype)
+    kin, tw = kinematics(model, dtype), twists(model, p, dtype)
     set_ground(theta, kin)
     return Recursive(
         open_tree(model),
@@ -412,8 +442,8 @@ def recursive(model, theta, p, dtype=np.float64):
         articulated(nb, n, dtype),
         np.zeros((nb + 1, 6), dtype),
         np.zeros(n, dtype),
-        twists(model, p, dtype),
-        zeros((n, p), dtype),
+        tw,
+        RightHandSides(tw.F, tw.N2, zeros((n, p), dtype), zeros((n, p), dtype), tw.each),
         zeros((n, p), dtype),
         np.zeros(model.constraints.measure.size, dtype),
         zeros((n, p), dtype),
@@ -454,18 +484,18 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
 def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' (n, p) and dlambda (m, p) into ``sens``, from its dz, dz'; needs ``accelerate`` just before."""
     dtheta = directions.dtheta
-    tree, kin, art, tw, driver = model.tree, dyn.kin, dyn.art, dyn.twists, dyn.open_tree.driver
+    tree, kin, art, tw, x = model.tree, dyn.kin, dyn.art, dyn.twists, dyn.varied.x
+    driver = dyn.open_tree.driver
     motion, change = motion_alone(state), Motion(sens.z, sens.zd, dyn.driven)
     motion_kinematics(tree, theta, motion, kin)
     column_kinematics(tree, theta, motion, kin)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
-    vary_bodies_outward(tree, theta, directions, kin, dyn.W, art, change, tw, dyn.x)
+    vary_bodies_outward(tree, theta, directions, kin, dyn.W, art, change, tw, x)
     if model.forces.kind.size > 0:
         clear(dyn.dG)
         vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dyn.dG)
-        add_axis_forces(tree, tw.each, state.z, sens.z, dyn.Q, dyn.dG, dyn.x)
-    meet_armatures(model, theta, dtheta, driver, state.zdd, dyn.driven, dyn.x)
-    eliminate_variations(tree, driver, kin, art, tw, dyn.x)
-    vary_axis_accelerations(tree, driver, kin, art, tw, dyn.x)
-    vary_coordinate_accelerations(tree, tw.each, driver, motion, change, dyn.x, sens.zdd)
-    vary_reactions_of_drives(model, theta, dtheta, driver, dyn.reaction, dyn.x, sens.lam)
+        add_axis_forces(tree, tw.each, state.z, sens.z, dyn.Q, dyn.dG, x)
+    meet_armatures(model, theta, dtheta, driver, state.zdd, dyn.driven, x)
+    solve_axes(tree, driver, kin, art, dyn.varied)
+    vary_coordinate_accelerations(tree, tw.each, driver, motion, change, x, sens.zdd)
+    vary_reactions_of_drives(model, theta, dtheta, driver, dyn.reaction, x, sens.lam)
