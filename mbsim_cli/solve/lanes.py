@@ -17,6 +17,7 @@ from mbsim_cli.kernels.drivers.simulate import Progress, Work
 from mbsim_cli.kernels.drivers.simulate_cases import Numbers, Run, Tangent, simulate_cases
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_cases import Decisions
+from mbsim_cli.kernels.integrators.predictor import Past
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree, Signals
 from mbsim_cli.model.problem import CLOSED_LOOPS, Block, Problem
@@ -247,13 +248,13 @@ def _of_cases(work: Work) -> Work:
 
 def _numbers_of(state: State, work: Work) -> Numbers:
     """The same memory as plain arrays of numbers."""
-    past, eq, turns = work.past, work.eq, work.turns
-    own = (
-        *state, past.zdd, past.added, past.multiplier, past.kappa, work.corrections, work.kin.expected, turns.value,
-        turns.rate, work.reached, eq.phi, eq.phi1, eq.phi2, eq.J, work.projection.weight,
-    )  # fmt: skip
-    tangent = (getattr(work.tangent, name) for name in Tangent._fields)
-    return Numbers._make([*map(lanes_of, own), Tangent(*map(lanes_of, tangent))])
+    eq = work.eq
+    of_equations = eq.phi, eq.phi1, eq.phi2, eq.J, work.projection.weight
+    own = work.corrections, work.kin.expected, work.reached, *of_equations
+    turns = work.turns._replace(value=lanes_of(work.turns.value), rate=lanes_of(work.turns.rate))
+    tangent = Tangent._make(lanes_of(getattr(work.tangent, name)) for name in Tangent._fields)
+    begun = State._make(map(lanes_of, state)), Past._make(map(lanes_of, work.past)), turns
+    return Numbers._make([*begun, *map(lanes_of, own), tangent])
 
 
 ROOM = 2**28  # bytes that the time points of runs made together may take

@@ -67,20 +67,11 @@ class Tangent(NamedTuple):
 class Numbers(NamedTuple):
     """Plain numbers (..., 8) behind those of cases."""
 
-    z: np.ndarray
-    zd: np.ndarray
-    zdd: np.ndarray
-    lam: np.ndarray
-    sigma: np.ndarray
-    kappa: np.ndarray
-    past_zdd: np.ndarray
-    past_added: np.ndarray
-    past_multiplier: np.ndarray
-    past_kappa: np.ndarray
+    state: tuple  # State
+    past: tuple  # Past
+    turns: tuple  # Turns
     corrections: np.ndarray
     expected: np.ndarray
-    angle: np.ndarray
-    angle_rate: np.ndarray
     reached: np.ndarray
     phi: np.ndarray
     phi1: np.ndarray
@@ -183,10 +174,10 @@ def _form_tangents(model, t, control, cases, numbers, decisions, leader):
 def _form(model, t, control, lane, case, numbers):
     """Form the tangent at the iterate of a case, into its lane; return whether it is factorised along its structure."""
     kin, comp, eq, probe, formed, h = case.work.kin, case.work.comp, case.work.eq, case.probe, case.formed, control.h
-    read_lane(lane, numbers.z, probe.z)
-    read_lane(lane, numbers.zd, probe.zd)
-    read_lane(lane, numbers.zdd, probe.zdd)
-    read_lane(lane, numbers.lam, probe.lam)
+    read_lane(lane, numbers.state.z, probe.z)
+    read_lane(lane, numbers.state.zd, probe.zd)
+    read_lane(lane, numbers.state.zdd, probe.zdd)
+    read_lane(lane, numbers.state.lam, probe.lam)
     read_lane(lane, numbers.expected, kin.expected)
     evaluate(model, case.theta, t, control.at_center, probe, kin, comp, eq)
     tangent(model, case.theta, t, 0.5 * h, 0.25 * h * h, probe, eq, kin, comp, formed.T)
@@ -231,23 +222,13 @@ def _set_lanes(lane, leader, value, out):
 def _read_step(control, step, lane, case, numbers, leader):
     """Copy the end of a step, which was made in lanes, to the arrays of a case; return its status."""
     state, work, eq = case.state, case.work, case.work.eq
-    read_lane(lane, numbers.past_zdd, work.past.zdd)
-    read_lane(lane, numbers.past_added, work.past.added)
-    read_lane(lane, numbers.past_multiplier, work.past.multiplier)
-    read_lane(lane, numbers.past_kappa, work.past.kappa)
-    read_lane(lane, numbers.corrections, work.corrections)
-    read_lane(lane, numbers.z, state.z)
-    read_lane(lane, numbers.zd, state.zd)
-    read_lane(lane, numbers.zdd, state.zdd)
-    read_lane(lane, numbers.lam, state.lam)
-    read_lane(lane, numbers.sigma, state.sigma)
-    read_lane(lane, numbers.kappa, state.kappa)
+    own, lanes = _ends_of(state, work, work.kin), _ends_of(numbers.state, numbers, numbers)
+    for i in range(len(own)):
+        read_lane(lane, lanes[i], own[i])
+    read_lane(lane, numbers.state.sigma, state.sigma)
     read_lane(lane, numbers.phi, eq.phi)
     read_lane(lane, numbers.phi1, eq.phi1)
     read_lane(lane, numbers.phi2, eq.phi2)
-    read_lane(lane, numbers.expected, work.kin.expected)
-    read_lane(lane, numbers.angle, work.turns.value)
-    read_lane(lane, numbers.angle_rate, work.turns.rate)
     due = is_due(step, control.h, state, work.watch)
     if due or control.redundant:
         read_lane(lane, numbers.J, eq.J)
@@ -258,8 +239,8 @@ def _read_step(control, step, lane, case, numbers, leader):
         keep_in_range(eq.J, work.normal, as_column(state.kappa), work.column)
         for j in range(leader.size):
             if leader[j] == lane:
-                write_lane(j, state.lam, numbers.lam)
-                write_lane(j, state.kappa, numbers.kappa)
+                write_lane(j, state.lam, numbers.state.lam)
+                write_lane(j, state.kappa, numbers.state.kappa)
     if due:
         read_lane(lane, numbers.weight, work.projection.weight)
         look_for_passage(step, eq.J, work.projection.sparsity, work.projection.weight, state, work.watch)
@@ -269,21 +250,19 @@ def _read_step(control, step, lane, case, numbers, leader):
 @kernel
 def _write_step(lane, case, numbers):
     """Give a lane what its case has at the end of a step."""
-    state, work = case.state, case.work
-    write_lane(lane, state.z, numbers.z)
-    write_lane(lane, state.zd, numbers.zd)
-    write_lane(lane, state.zdd, numbers.zdd)
-    write_lane(lane, state.lam, numbers.lam)
-    write_lane(lane, state.kappa, numbers.kappa)
-    write_lane(lane, work.past.zdd, numbers.past_zdd)
-    write_lane(lane, work.past.added, numbers.past_added)
-    write_lane(lane, work.past.multiplier, numbers.past_multiplier)
-    write_lane(lane, work.past.kappa, numbers.past_kappa)
-    write_lane(lane, work.corrections, numbers.corrections)
-    write_lane(lane, work.kin.expected, numbers.expected)
-    write_lane(lane, work.turns.value, numbers.angle)
-    write_lane(lane, work.turns.rate, numbers.angle_rate)
-    _write_tangent(lane, work.tangent, numbers)
+    own, lanes = _ends_of(case.state, case.work, case.work.kin), _ends_of(numbers.state, numbers, numbers)
+    for i in range(len(own)):
+        write_lane(lane, own[i], lanes[i])
+    _write_tangent(lane, case.work.tangent, numbers)
+
+
+@inlined
+def _ends_of(state, work, kin):
+    """All arrays that the next step begins with, as one row each; ``work`` and ``kin`` may be ``Numbers``."""
+    past, turns = work.past, work.turns
+    motion = flat(state.z), flat(state.zd), flat(state.zdd), flat(state.lam), flat(state.kappa)
+    before = flat(past.zdd), flat(past.added), flat(past.multiplier), flat(past.kappa), flat(work.corrections)
+    return (*motion, *before, flat(kin.expected), flat(turns.value), flat(turns.rate))
 
 
 @kernel
