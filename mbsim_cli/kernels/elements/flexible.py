@@ -66,11 +66,9 @@ from mbsim_cli.kernels.elements.flexible_work import (
     X,
     add3_along,
     add6_along,
+    along1,
     along3,
     along6,
-    lanes1,
-    lanes3,
-    lanes6,
     mode3,
     mode6,
     mode_row,
@@ -134,27 +132,36 @@ def inertia_wrench(m, h, inertia, gyral, moving, turned, moved, w, alpha, a):
 @inlined
 def _bend(tree, theta, f, turning, motion, el, stiff):
     """Fill the rows of the modes."""
-    (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
-    n, c, o = modes_of(tree, f)
-    squares, elastic = products(w), 1.0 if stiff else 0.0
+    n, _, _ = modes_of(tree, f)
     for g in range(0, n, width(el.now)):
         k = block(el.now, g)
-        e = elastic * lanes1(theta, mode_row(o, n, KSIGMA) + g)
-        ct, cr = lanes3(theta, mode_row(o, n, CT0) + g, n), lanes3(theta, mode_row(o, n, CR0) + g, n)
-        half, x = scale_six(0.5, lanes6(theta, mode_row(o, n, J1) + g, n)), scale3(0.0, cr)
-        for j in range(n):
-            cr1 = lanes3(theta, pair_row(o, n, j, CR1) + g, n)
-            half = axpy_six(z[c + j], lanes6(theta, pair_row(o, n, j, J2) + g, n), half)
-            cr, x = axpy3(z[c + j], cr1, cr), axpy3(zd[c + j], cr1, x)
-            e = e + zdd[c + j] * lanes1(theta, pair_row(o, n, j, ME) + g)
-            e = e + elastic * z[c + j] * lanes1(theta, pair_row(o, n, j, KE) + g)
-            e = e + elastic * zd[c + j] * lanes1(theta, pair_row(o, n, j, DE) + g)
-        e = e + dot3(a, ct) + dot3(alpha, cr) + 2.0 * dot3(w, x) - dot_six(half, squares)
+        ct, cr, half, x, e = _mode(tree, theta, f, g, 0, turning, motion, stiff)
         put6(el.now, f, G, k, half)
         put3(el.now, f, CR, k, cr)
         put3(el.now, f, CT, k, ct)
         put3(el.now, f, X, k, x)
         put(el.now, f, ROW, k, e)
+
+
+@inlined
+def _mode(tree, numbers, f, l, k, turning, motion, stiff):
+    """Of mode l, in directions k, or of modes from l on: Ct, Cr, G, sum of q'_j Cr1_j, and the elastic row."""
+    (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
+    n, c, o = modes_of(tree, f)
+    elastic = 1.0 if stiff else 0.0
+    e = elastic * along1(numbers, mode_row(o, n, KSIGMA) + l, k)
+    ct, cr = along3(numbers, mode_row(o, n, CT0) + l, n, k), along3(numbers, mode_row(o, n, CR0) + l, n, k)
+    half, x = scale_six(0.5, along6(numbers, mode_row(o, n, J1) + l, n, k)), scale3(0.0, cr)
+    for j in range(n):
+        p = pair_row(o, n, j, 0) + l
+        cr1 = along3(numbers, p + n * CR1, n, k)
+        half = axpy_six(z[c + j], along6(numbers, p + n * J2, n, k), half)
+        cr, x = axpy3(z[c + j], cr1, cr), axpy3(zd[c + j], cr1, x)
+        e = e + zdd[c + j] * along1(numbers, p + n * ME, k)
+        e = e + elastic * z[c + j] * along1(numbers, p + n * KE, k)
+        e = e + elastic * zd[c + j] * along1(numbers, p + n * DE, k)
+    e = e + dot3(a, ct) + dot3(alpha, cr) + 2.0 * dot3(w, x) - dot_six(half, products(w))
+    return ct, cr, half, x, e
 
 
 @inlined
@@ -240,12 +247,13 @@ def flexible_slopes(tree, theta, f, turning, motion, el, stiff):
         ct, x = rows3(el.now, f, CT, k), rows3(el.now, f, X, k)
         rate, turned = scale_six(0.0, half), scale3(0.0, cr)
         for j in range(n):
-            cr1, j2 = lanes3(theta, pair_row(o, n, j, CR1) + g, n), lanes6(theta, pair_row(o, n, j, J2) + g, n)
+            p = pair_row(o, n, j, 0) + g
+            cr1, j2 = along3(theta, p + n * CR1, n, 0), along6(theta, p + n * J2, n, 0)
             rate, turned = axpy_six(zd[c + j], j2, rate), axpy3(zdd[c + j], cr1, turned)
-            Ke, De = lanes1(theta, pair_row(o, n, j, KE) + g), lanes1(theta, pair_row(o, n, j, DE) + g)
+            Ke, De = along1(theta, p + n * KE, 0), along1(theta, p + n * DE, 0)
             put(el.by_q, f, j, k, dot3(alpha, cr1) - dot_six(j2, squares) + elastic * Ke)
             put(el.by_rate, f, j, k, 2.0 * dot3(w, cr1) + elastic * De)
-        bent, first = symmetric_apply(half, w), lanes3(theta, mode_row(o, n, CT0) + g, n)
+        bent, first = symmetric_apply(half, w), along3(theta, mode_row(o, n, CT0) + g, n, 0)
         moment = add3(cross3(first, a), scale3(2.0, add3(symmetric_apply(half, alpha), cross3(w, bent))))
         moment = add3(moment, sub3(scale3(2.0, symmetric_apply(rate, w)), turned))
         put3(el.change, f, BY_Q, k, add3(moment, cross3(x, w)))
@@ -337,26 +345,16 @@ def vary_flexible(tree, theta, dtheta, touched, f, k, turning, motion, d_turning
 
 
 @inlined
-def vary_first_block(tree, dtheta, f, k, turning, motion, stiff, dG_out):
-    """What the numbers of the first block add in directions k."""
-    (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
+def vary_first_block(tree, dtheta, f, k, given, motion, stiff, dG_out):
+    """What the numbers of the first block add in directions k; ``given`` is ``turning``."""
+    (w, alpha, a), z, zd, zdd = given, motion.z, motion.zd, motion.zdd
     n, c, o = modes_of(tree, f)
     h, inertia = load3_of(dtheta, o + MDCM, k), along6(dtheta, o + J0, 1, k)
-    rate, squares, elastic = scale_six(0.0, inertia), products(w), 1.0 if stiff else 0.0
-    turning = scale3(0.0, h)  # by q', and by q''
+    rate, turning = scale_six(0.0, inertia), scale3(0.0, h)  # by q', and by q''
     moving, turned, moved = turning, turning, turning
     for l in range(n):
-        ct, cr = along3(dtheta, mode_row(o, n, CT0) + l, n, k), along3(dtheta, mode_row(o, n, CR0) + l, n, k)
+        ct, cr, half, _, e = _mode(tree, dtheta, f, l, k, given, motion, stiff)
         first = scale_six(0.5, along6(dtheta, mode_row(o, n, J1) + l, n, k))
-        half, x, e = first, scale3(0.0, ct), elastic * at(dtheta, mode_row(o, n, KSIGMA) + l, k)
-        for j in range(n):
-            p = pair_row(o, n, j, 0) + l
-            cr1 = along3(dtheta, p + n * CR1, n, k)
-            half = axpy_six(z[c + j], along6(dtheta, p + n * J2, n, k), half)
-            cr, x = axpy3(z[c + j], cr1, cr), axpy3(zd[c + j], cr1, x)
-            e = e + zdd[c + j] * at(dtheta, p + n * ME, k)
-            e = e + elastic * (z[c + j] * at(dtheta, p + n * KE, k) + zd[c + j] * at(dtheta, p + n * DE, k))
-        e = e + dot3(a, ct) + dot3(alpha, cr) + 2.0 * dot3(w, x) - dot_six(half, squares)
         add_to(dG_out, c + l, k, e)
         h = axpy3(z[c + l], ct, h)
         inertia = axpy_six(z[c + l], first, axpy_six(z[c + l], half, inertia))

@@ -48,9 +48,6 @@ from mbsim_cli.kernels.elements.flexible_work import (
     along3,
     along6,
     along9,
-    lanes3,
-    lanes6,
-    lanes9,
     mode3,
     mode6,
     mode9,
@@ -101,25 +98,11 @@ from mbsim_cli.model.layout import NONE
 @kernel
 def deviate_modes(tree, theta, f, turning, motion, el):
     """Add to the rows of the modes."""
-    (w, alpha, a), z, zd = turning, motion.z, motion.zd
-    n, c, _ = modes_of(tree, f)
-    o, squares = tree.deviation[f], products(w)
+    n, _, _ = modes_of(tree, f)
     for g in range(0, n, width(el.now)):
         k = block(el.now, g)
-        gr = lanes9(theta, own_mode_row(o, n, GR0) + g, n)
-        oe = lanes6(theta, own_mode_row(o, n, OE0) + g, n)
-        ct = scale3(0.0, lanes3(theta, own_mode_row(o, n, MDCM1) + g, n))
-        cr, ge, ct_rate, cr_rate = ct, ct, ct, ct
-        for j in range(n):
-            x, rate = z[c + j], zd[c + j]
-            ct1 = lanes3(theta, own_pair_row(o, n, j, CT1) + g, n)
-            cr1 = lanes3(theta, own_pair_row(o, n, j, CR1_EVEN) + g, n)
-            ct, ct_rate = axpy3(x, ct1, ct), axpy3(rate, ct1, ct_rate)
-            cr, cr_rate = axpy3(x, cr1, cr), axpy3(rate, cr1, cr_rate)
-            gr = axpy_nine(x, lanes9(theta, own_pair_row(o, n, j, GR1) + g, n), gr)
-            ge = axpy3(rate, lanes3(theta, own_pair_row(o, n, j, GE) + g, n), ge)
-            oe = axpy_six(x, lanes6(theta, own_pair_row(o, n, j, OE1) + g, n), oe)
-        add_to(el.now, f, ROW, k, dot3(a, ct) + dot3(alpha, cr) + dot3(w, ge) + dot_six(oe, squares))
+        ct, cr, ct_rate, cr_rate, gr, ge, oe, e = _own_mode(tree, theta, f, g, 0, turning, motion)
+        add_to(el.now, f, ROW, k, e)
         put3(el.now, f, CT, k, axpy3(1.0, ct, rows3(el.now, f, CT, k)))
         put3(el.now, f, CR, k, axpy3(1.0, cr, rows3(el.now, f, CR, k)))
         put3(el.now, f, CT_RATE, k, ct_rate)
@@ -127,6 +110,27 @@ def deviate_modes(tree, theta, f, turning, motion, el):
         put3(el.now, f, OWN_GE, k, ge)
         put9(el.now, f, OWN_GR, k, gr)
         put6(el.now, f, OWN_OE, k, oe)
+
+
+@inlined
+def _own_mode(tree, numbers, f, l, k, turning, motion):
+    """Of mode l, in directions k, or of modes from l on: Ct and Cr, their rates, Gr, Ge q', Oe and the elastic row."""
+    (w, alpha, a), z, zd = turning, motion.z, motion.zd
+    n, c, _ = modes_of(tree, f)
+    o = tree.deviation[f]
+    gr = along9(numbers, own_mode_row(o, n, GR0) + l, n, k)
+    oe = along6(numbers, own_mode_row(o, n, OE0) + l, n, k)
+    ct = scale3(0.0, along3(numbers, own_mode_row(o, n, MDCM1) + l, n, k))
+    cr, ge, ct_rate, cr_rate = ct, ct, ct, ct
+    for j in range(n):
+        x, rate, p = z[c + j], zd[c + j], own_pair_row(o, n, j, 0) + l
+        ct1, cr1 = along3(numbers, p + n * CT1, n, k), along3(numbers, p + n * CR1_EVEN, n, k)
+        ct, ct_rate = axpy3(x, ct1, ct), axpy3(rate, ct1, ct_rate)
+        cr, cr_rate = axpy3(x, cr1, cr), axpy3(rate, cr1, cr_rate)
+        gr = axpy_nine(x, along9(numbers, p + n * GR1, n, k), gr)
+        ge = axpy3(rate, along3(numbers, p + n * GE, n, k), ge)
+        oe = axpy_six(x, along6(numbers, p + n * OE1, n, k), oe)
+    return ct, cr, ct_rate, cr_rate, gr, ge, oe, dot3(a, ct) + dot3(alpha, cr) + dot3(w, ge) + dot_six(oe, products(w))
 
 
 @kernel
@@ -197,26 +201,16 @@ def vary_deviations(tree, dtheta, f, k, turning, motion, dG_out):
     """(dmoment, dforce) that the numbers of the second block add in directions k; adds to elastic rows."""
     (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
     n, c, _ = modes_of(tree, f)
-    o, squares = tree.deviation[f], products(w)
+    o = tree.deviation[f]
     h = scale3(0.0, along3(dtheta, o, n, k))
     moving, moved, moment = h, h, h
     for l in range(n):
         first = along3(dtheta, own_mode_row(o, n, MDCM1) + l, n, k)
-        gr, oe = along9(dtheta, own_mode_row(o, n, GR0) + l, n, k), along6(dtheta, own_mode_row(o, n, OE0) + l, n, k)
-        ct = scale3(0.0, h)
-        cr, ge, ct_rate, cr_rate = ct, ct, ct, ct
-        for j in range(n):
-            p = own_pair_row(o, n, j, 0) + l
-            ct1, cr1 = along3(dtheta, p + n * CT1, n, k), along3(dtheta, p + n * CR1_EVEN, n, k)
-            ct, ct_rate = axpy3(z[c + j], ct1, ct), axpy3(zd[c + j], ct1, ct_rate)
-            cr, cr_rate = axpy3(z[c + j], cr1, cr), axpy3(zd[c + j], cr1, cr_rate)
-            gr = axpy_nine(z[c + j], along9(dtheta, p + n * GR1, n, k), gr)
-            ge = axpy3(zd[c + j], along3(dtheta, p + n * GE, n, k), ge)
-            oe = axpy_six(z[c + j], along6(dtheta, p + n * OE1, n, k), oe)
-        add_to(dG_out, c + l, k, dot3(a, ct) + dot3(alpha, cr) + dot3(w, ge) + dot_six(oe, squares))
+        ct, cr, ct_rate, cr_rate, gr, _, _, e = _own_mode(tree, dtheta, f, l, k, turning, motion)
+        add_to(dG_out, c + l, k, e)
         h = axpy3(z[c + l], axpy3(0.5, ct, first), h)
-        turning = add3(cr_rate, sub3(rotate(gr, w), cross3(cr, w)))
-        moment = axpy3(zd[c + l], turning, axpy3(zdd[c + l], cr, moment))
+        turned = add3(cr_rate, sub3(rotate(gr, w), cross3(cr, w)))
+        moment = axpy3(zd[c + l], turned, axpy3(zdd[c + l], cr, moment))
         moving, moved = axpy3(zd[c + l], ct, moving), axpy3(zdd[c + l], ct, axpy3(zd[c + l], ct_rate, moved))
     force = add3(moved, add3(cross3(alpha, h), cross3(w, axpy3(2.0, moving, cross3(w, h)))))
     return add3(moment, cross3(h, a)), force

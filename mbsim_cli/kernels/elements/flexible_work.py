@@ -83,47 +83,28 @@ def own_pair_row(o, n, j, r):
 
 
 @inlined
-def lanes1(theta, p):
-    """Number of the modes whose first one stands at p."""
-    return at(theta, block(theta, p))
+def along1(numbers, p, k):
+    """Number in row p of dtheta (len(theta), p), direction or directions k; of theta those of the modes from p on."""
+    return at(numbers, block(numbers, p)) if numbers.ndim == 1 else at(numbers, p, k)
 
 
 @inlined
-def lanes3(theta, p, n):
-    """Vectors of the modes whose first one has its first number at p."""
-    return lanes1(theta, p), lanes1(theta, p + n), lanes1(theta, p + 2 * n)
+def along3(numbers, p, n, k):
+    """Vector of a mode, or of modes, whose first number stands in row p."""
+    return along1(numbers, p, k), along1(numbers, p + n, k), along1(numbers, p + 2 * n, k)
 
 
 @inlined
-def lanes6(theta, p, n):
-    """Symmetric matrices of these modes."""
-    return (
-        lanes1(theta, p),
-        lanes1(theta, p + n),
-        lanes1(theta, p + 2 * n),
-        lanes1(theta, p + 3 * n),
-        lanes1(theta, p + 4 * n),
-        lanes1(theta, p + 5 * n),
-    )
-
-
-@inlined
-def along3(dtheta, p, n, k):
-    """Vector of one mode, in direction or directions k, whose first number stands in row p."""
-    return at(dtheta, p, k), at(dtheta, p + n, k), at(dtheta, p + 2 * n, k)
-
-
-@inlined
-def along6(dtheta, p, n, k):
-    """Symmetric matrix of one mode in directions k."""
-    x, y = along3(dtheta, p, n, k), along3(dtheta, p + 3 * n, n, k)
+def along6(numbers, p, n, k):
+    """Symmetric matrix of a mode, or of modes."""
+    x, y = along3(numbers, p, n, k), along3(numbers, p + 3 * n, n, k)
     return x[0], x[1], x[2], y[0], y[1], y[2]
 
 
 @inlined
-def along9(dtheta, p, n, k):
-    """Matrix, by rows, of one mode in directions k."""
-    x, y, z = along3(dtheta, p, n, k), along3(dtheta, p + 3 * n, n, k), along3(dtheta, p + 6 * n, n, k)
+def along9(numbers, p, n, k):
+    """Matrix, by rows, of a mode, or of modes."""
+    x, y, z = along3(numbers, p, n, k), along3(numbers, p + 3 * n, n, k), along3(numbers, p + 6 * n, n, k)
     return x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]
 
 
@@ -185,13 +166,6 @@ def rows6(array, f, r, k):
         at(array, f, r + 4, k),
         at(array, f, r + 5, k),
     )
-
-
-@inlined
-def lanes9(theta, p, n):
-    """Matrices, by rows, of these modes."""
-    x, y, z = lanes3(theta, p, n), lanes3(theta, p + 3 * n, n), lanes3(theta, p + 6 * n, n)
-    return x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]
 
 
 @inlined
