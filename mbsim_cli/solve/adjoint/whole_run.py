@@ -10,9 +10,10 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.closed_loops import ClosedLoops, PulledLoops
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
+from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints
-from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import pulled_accelerations
-from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import dense_elimination, pulled_flexible_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations, elimination
+from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import dense_elimination
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
@@ -110,10 +111,10 @@ class StepSweep:
             pulled = pulled._replace(rest=pulled.rest._replace(theta=adj.theta))
             kin = kin._replace(expected=pulled.dyn.kin.expected)  # angles are read near those of the rows
         elif not isinstance(model.tree, FlexibleTree):
-            pulled = pulled_accelerations(model, theta, p, dtype)
+            pulled = pulled_accelerations(model, theta, elimination(model, theta, p, dtype))
         else:
             make = articulated_elimination if problem.options.formulation == "recursive" else dense_elimination
-            pulled = pulled_flexible_accelerations(model, theta, p, make(model, theta, p, dtype), dtype)
+            pulled = pulled_accelerations(model, theta, make(model, theta, p, dtype))
         implicit = isinstance(self._tableau, ImplicitTableau) and problem.options.open_tree
         ns, ms = (n, m) if implicit else (0, 0)  # explicit methods and closed loops have no tangent of stages
         self._work = SweepWork(
@@ -152,6 +153,15 @@ class StepSweep:
         """Adjoints of what the run has been pulled back to, and of theta."""
         step = self._pulling.step
         return self._pulling.adj._replace(z=step.z, zd=step.zd, zdd=step.zdd, lam=step.lam)
+
+
+def pulled_accelerations(model: Model, theta: np.ndarray, work: Any) -> PulledAccelerations:
+    """Allocate PulledAccelerations; ``work`` solves for its columns."""
+    n, p, dtype, made = allocate.sizes(model)[1], work.x.shape[1], theta.dtype.type, allocate.allocators(model)
+    kin, forces = made.kinematics(model, dtype), np.zeros((2, n), dtype)
+    set_ground(theta, kin)
+    virtual, hat = made.virtual(model, p, dtype), zeros((n, p), dtype)
+    return PulledAccelerations._make([open_tree(model), kin, made.composite(model, dtype), *forces, work, virtual, hat])
 
 
 @each_defined

@@ -10,11 +10,11 @@ from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import find_virtual
 from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import (
     dense_elimination,
-    pulled_flexible_accelerations,
 )
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.solve.adjoint.whole_run import pulled_accelerations
 from tests.kernels.differentiate import EPS
 from tests.kernels.plain.test_flexible_trees import assembled, bent
 from tests.kernels.random_flexible import random_tree
@@ -76,7 +76,7 @@ def test_virtual_motions(tmp_path, seed):
     state = Motion(z, 0.0 * z, 0.0 * z)
     mu = []
     for make in (articulated_elimination, dense_elimination):
-        work = pulled_flexible_accelerations(model, theta, p, make(model, theta, p))
+        work = pulled_accelerations(model, theta, make(model, theta, p))
         rng = np.random.default_rng(3)
         work.hat[:], work.elimination.driven[:] = rng.normal(size=(2, *work.hat.shape))
         assert find_virtual(model, theta, state, work)

@@ -21,8 +21,8 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     position_kinematics,
     set_ground,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion, composite, kinematics, virtual
-from mbsim_cli.kernels.algorithms.open_trees.open_tree import coefficient_offset, open_tree, pull_drive
+from mbsim_cli.kernels.algorithms.motion.workspace import Motion, kinematics
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import coefficient_offset, pull_drive
 from mbsim_cli.kernels.algorithms.open_trees.recursive import (
     add_axis_forces,
     articulated,
@@ -68,19 +68,12 @@ class PulledAccelerations(NamedTuple):
     hat: np.ndarray  # (n, p) adjoints of the accelerations
 
 
-def pulled_accelerations(model, theta, p, dtype=np.float64):
-    """Allocate PulledAccelerations for p columns and the gravity of theta."""
-    nb, n = model.tree.parent.size, model.tree.column_kind.size
-    kin, resting = kinematics(model, dtype), kinematics(model, dtype)
+def elimination(model, theta, p, dtype=np.float64):
+    """Allocate Elimination for p columns."""
+    nb, n, kin = model.tree.parent.size, model.tree.column_kind.size, kinematics(model, dtype)
     set_ground(theta, kin)
-    set_ground(theta, resting)
-    x, no_change, hat = (zeros((n, p), dtype) for _ in range(3))
-    rhs, no_force, no_rate = right_hand_sides(model, p, dtype), np.zeros((nb + 1, 6), dtype), np.zeros(n, dtype)
-    elimination = Elimination(resting, articulated(nb, n, dtype), rhs, x, rhs.given, no_force, no_rate, no_change)
-    forces = (np.zeros(n, dtype) for _ in range(2))
-    return PulledAccelerations(
-        open_tree(model), kin, composite(model, dtype), *forces, elimination, virtual(model, p, dtype), hat
-    )
+    art, rhs, (x, no_change) = articulated(nb, n, dtype), right_hand_sides(model, p, dtype), zeros((2, n, p), dtype)
+    return Elimination(kin, art, rhs, x, rhs.given, np.zeros((nb + 1, 6), dtype), np.zeros(n, dtype), no_change)
 
 
 @kernel

@@ -12,11 +12,10 @@ from mbsim_cli.kernels.algorithms.flexible.workspace import (
     flexible_composite,
     flexible_kinematics,
     flexible_twists,
-    flexible_virtual,
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
-from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL, PulledAccelerations
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL
 from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
     dense_equations,
     solve_motion,
@@ -66,17 +65,6 @@ def dense_elimination(model, theta, p, dtype=np.float64):
     """Allocate DenseElimination for p columns."""
     n = model.tree.column.size
     return DenseElimination(dense_equations(n, 0, dtype), zeros((n, p), dtype), zeros((n, p), dtype))
-
-
-def pulled_flexible_accelerations(model, theta, p, elimination, dtype=np.float64):
-    """Allocate PulledAccelerations for p columns and the gravity of theta; ``elimination`` is work for them."""
-    kin, n = flexible_kinematics(model, dtype), model.tree.column.size
-    set_ground(theta, kin)
-    forces = (np.zeros(n, dtype) for _ in range(2))
-    return PulledAccelerations(
-        open_tree(model), kin, flexible_composite(model, dtype), *forces, elimination,
-        flexible_virtual(model, p, dtype), zeros((n, p), dtype),
-    )  # fmt: skip
 
 
 @kernel
