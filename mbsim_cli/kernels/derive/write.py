@@ -80,7 +80,7 @@ class Values:
         kind, given, detail = self.graph.operations[index]
         if kind == "constant":
             return repr(detail)
-        if kind in ("input", "number"):
+        if kind in ("input", "held", "number"):
             return detail
         texts = [self.name(each, lines, depth) for each in given]
         if kind == "item":
@@ -98,8 +98,9 @@ class Kept(Values):
         self.slots, self.free = slots, free
 
     def _written(self, index: int, lines: Lines, depth: int) -> str:
-        if self.graph.operations[index].kind == "constant":
-            return repr(self.graph.operations[index].detail)
+        kind, _, detail = self.graph.operations[index]
+        if kind in ("constant", "held"):
+            return repr(detail) if kind == "constant" else detail
         if index not in self.slots:
             self.slots[index] = next(self.free)
         return f"kept[{self.slots[index]}]"
@@ -155,9 +156,10 @@ def _write_branch(
 class Derivatives:
     """Kernels made of a value.
 
-    ``inputs`` gives the shape of each argument that varies: 1 or 3 numbers. ``numbers`` names theta and the offset of
-    the element's block in it. The other arguments never vary. ``rules`` are those of functions that the value calls.
-    ``room`` is how many numbers ``keep`` may put aside, those of the result first, in order.
+    ``inputs`` gives how many numbers each argument that varies has, ``held`` those of others that the value computes
+    with. ``numbers`` names theta and the offset of the element's block in it. The other arguments are passed on.
+    ``rules`` are those of functions that the value calls. ``room`` is how many numbers ``keep`` may put aside, those of
+    the result first, in order.
 
     With f the name of the value:
 
@@ -177,8 +179,9 @@ class Derivatives:
         numbers: tuple[str, str] | None = None,
         rules: tuple[ByHand, ...] = (),
         room: int = 0,
+        held: dict[str, int] | None = None,
     ):
-        self.function, self.inputs, self.numbers = python_of(value), inputs, numbers
+        self.function, self.inputs, self.numbers, self.held = python_of(value), inputs, numbers, held or {}
         self.rules, self.room = rules, room
         self.vary, self.vary_fixed = self._derived("vary_{}"), self._derived("vary_{}_fixed")
         self.pull, self.keep = self._derived("pull_{}"), self._derived("keep_{}")
@@ -227,10 +230,11 @@ class Derivatives:
         return found if isinstance(found, Symbol) else self.graph.constant(found)
 
     def _given(self, name: str) -> Any:
-        if name in self.inputs:
-            places = [name] if self.inputs[name] == 1 else [f"{name}[{k}]" for k in range(self.inputs[name])]
-            nodes = tuple(self.graph.node(Operation("input", (), place)) for place in places)
-            return nodes[0] if self.inputs[name] == 1 else nodes
+        if name in self.inputs or name in self.held:
+            kind, count = ("input", self.inputs[name]) if name in self.inputs else ("held", self.held[name])
+            places = [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
+            nodes = tuple(self.graph.node(Operation(kind, (), place)) for place in places)
+            return nodes[0] if count == 1 else nodes
         if self.numbers and name == self.numbers[0]:
             return Block(self.graph, *self.numbers)
         return Place(name) if self.numbers and name == self.numbers[1] else Passive(self.graph, name)
@@ -249,7 +253,7 @@ class Derivatives:
                 found[index] = []
             elif kind == "item":
                 self._of_call(index, found)
-            elif kind not in ("constant", "call"):
+            elif kind not in ("constant", "call", "held"):
                 terms: dict[int, Symbol | float] = {}
                 for k, slope in zip(given, self.graph.slopes(index), strict=True):
                     if k in found:
@@ -313,7 +317,7 @@ class Derivatives:
                 parts += self._own_of_call(index, values, lines) if own and operation.kind == "item" else []
                 if parts:
                     dots[index] = _named(f"d{index}", parts, lines)
-        zero = f"0.0 * {next(iter(dots.values()))}"
+        zero = f"0.0 * {next(iter(dots.values()), '0.0')}"
         lines(f"return {rebuilt(self.result, (dots.get(each.index, zero) for each in leaves(self.result)))}")
         own_arguments = ["dtheta", "k"] if own else []
         return lines.function(self._head(form, *own_arguments, *(f"d_{each}" for each in self.inputs)))
@@ -359,7 +363,8 @@ class Derivatives:
             nodes = self._given(name)
             texts = (_sum(hats[each.index]) if hats[each.index] else zero for each in leaves(nodes))
             results.append(rebuilt(nodes, texts))
-        lines(f"return {results[0] if len(results) == 1 else '(' + ', '.join(results) + ')'}")
+        if results:
+            lines(f"return {results[0] if len(results) == 1 else '(' + ', '.join(results) + ')'}")
         return lines.function(self._head(form, "hat", *(["k", "hat_out"] if self.numbers else [])))
 
     def _pull_own_of_call(self, call: int, found: dict[int, str], like: str, values: Values, lines: Lines) -> None:

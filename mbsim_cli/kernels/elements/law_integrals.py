@@ -17,6 +17,7 @@ from mbsim_cli.kernels.elements.laws import (
     SINE_POWER,
     SMOOTH_STEP,
     SPLINE,
+    by_numbers,
     law_value,
     law_variation,
     pull_law,
@@ -46,7 +47,7 @@ def law_integral(laws, theta, law, x):
         if kind in (CONSTANT, POLYNOMIAL):
             total += _area(as_column(theta), 0, first, count, b) - _area(as_column(theta), 0, first, count, a)
         elif kind == ONE_SIDED:
-            total += _one_sided(theta, first, b)[0] - _one_sided(theta, first, a)[0]
+            total += one_sided_area(theta, first, b) - one_sided_area(theta, first, a)
         else:
             left, i, pieces = a, 0, _pieces(laws, theta, law, a, b)
             while i <= pieces:
@@ -70,7 +71,8 @@ def law_integral_variation(laws, theta, dtheta, k, law, x):
         if kind in (CONSTANT, POLYNOMIAL):
             total += _area(dtheta, k, first, count, b) - _area(dtheta, k, first, count, a)
         elif kind == ONE_SIDED:
-            total += _one_sided_own(theta, dtheta, k, first, b) - _one_sided_own(theta, dtheta, k, first, a)
+            by_b = vary_one_sided_area(theta, first, b, dtheta, k)
+            total += by_b - vary_one_sided_area(theta, first, a, dtheta, k)
         else:
             left, i, pieces = a, 0, _pieces(laws, theta, law, a, b)
             while i <= pieces:
@@ -95,8 +97,8 @@ def pull_law_integral(laws, theta, law, x, k, hat, hat_out):
         if kind in (CONSTANT, POLYNOMIAL):
             _pull_area(first, count, a, b, k, hat, hat_out)
         elif kind == ONE_SIDED:
-            _pull_one_sided(theta, first, b, k, hat, hat_out)
-            _pull_one_sided(theta, first, a, k, -1.0 * hat, hat_out)
+            pull_one_sided_area(theta, first, b, hat, k, hat_out)
+            pull_one_sided_area(theta, first, a, -1.0 * hat, k, hat_out)
         else:
             left, i, pieces = a, 0, _pieces(laws, theta, law, a, b)
             while i <= pieces:
@@ -115,16 +117,6 @@ def _pull_area(first, count, a, b, k, hat, hat_out):
     for i in range(count):
         add_to(hat_out, first + i, k, (to_b - to_a) / (i + 1.0) * hat)
         to_a, to_b = to_a * a, to_b * b
-
-
-@inlined
-def _pull_one_sided(theta, first, x, k, hat, hat_out):
-    w = theta[first + 1]
-    _, P, s, slope = _one_sided(theta, first, x)
-    p, _, _, _ = smooth_positive(s)
-    add_to(hat_out, first, k, -slope * w * p * hat)
-    add_to(hat_out, first + 1, k, slope * w * (2.0 * P - s * p) * hat)
-    add_to(hat_out, first + 2, k, w * w * P * hat)
 
 
 @inlined
@@ -231,26 +223,26 @@ def _area(c, k, first, count, x):
     return f
 
 
-@inlined
-def _one_sided(theta, first, x):
-    """The integral, slope w^2 P(s), and P, s, slope: P is the integral of the smooth positive part."""
-    w, slope = theta[first + 1], theta[first + 2]
-    s = (x - theta[first]) / w
-    P = 0.0 * s
+@kernel
+def positive_area(s):
+    """Integral of the smooth positive part, and that part."""
+    area, (p, _, _, _) = 0.0 * s, smooth_positive(s)
     if s.real >= 1.0:
-        P = 0.5 * s * (s - 1.0) + 0.15
+        area = 0.5 * s * (s - 1.0) + 0.15
     elif s.real > 0.0:
-        P = s * s * s * s * (0.25 - 0.1 * s)
-    return slope * w * w * P, P, s, slope
+        area = s * s * s * s * (0.25 - 0.1 * s)
+    return area, p
 
 
-@inlined
-def _one_sided_own(theta, dtheta, k, first, x):
-    w = theta[first + 1]
-    _, P, s, slope = _one_sided(theta, first, x)
-    p, _, _, _ = smooth_positive(s)
-    dw = at(dtheta, first + 1, k)
-    return at(dtheta, first + 2, k) * (w * w * P) + slope * w * (dw * (2.0 * P - s * p) - at(dtheta, first, k) * p)
+@kernel
+def one_sided_area(theta, first, x):
+    """Integral of ``laws.one_sided``."""
+    w, slope = theta[first + 1], theta[first + 2]
+    area, _ = positive_area((x - theta[first]) / w)
+    return slope * w * w * area
+
+
+vary_one_sided_area, pull_one_sided_area = by_numbers(one_sided_area, ByHand(positive_area, 2))
 
 
 @kernel

@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, as_column, at
 from mbsim_cli.kernels.derive.trace import ByHand
+from mbsim_cli.kernels.derive.write import Derivatives
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE
 
@@ -101,13 +102,14 @@ def term_value(laws, theta, term, x):
     if kind == POLYNOMIAL:
         return _horner(as_column(theta), 0, first, count, x, zero)
     if kind in (HARMONIC, SINE_POWER):
-        return _sine(theta, first, count if kind == SINE_POWER else 1, x)
+        return sine(theta, first, count if kind == SINE_POWER else 1, x)
     if kind == SMOOTH_STEP:
-        return _smooth_step(theta, first, x, zero)
+        level = _level(theta, first, x)
+        return rise(theta, first, x) if level == NONE else (theta[level] + zero, zero, zero)
     if kind == SPLINE:
-        row, t = spline_piece(theta, first, count, x)
-        return cubic(as_column(theta), 0, row, t)
-    return _one_sided(theta, first, x)
+        row, beyond = spline_piece(theta, first, count, x)
+        return cubic(theta, row, beyond)
+    return one_sided(theta, first, x)
 
 
 @kernel
@@ -122,17 +124,19 @@ def term_variation(laws, theta, dtheta, k, term, x):
     if kind == POLYNOMIAL:
         return _horner(dtheta, k, first, count, x, zero)
     if kind in (HARMONIC, SINE_POWER):
-        return _sine_variation(theta, dtheta, k, first, count if kind == SINE_POWER else 1, x)
+        return vary_sine(theta, first, count if kind == SINE_POWER else 1, x, dtheta, k)
     if kind == SMOOTH_STEP:
-        return _smooth_step_variation(theta, dtheta, k, first, x, zero)
+        level = _level(theta, first, x)
+        return vary_rise(theta, first, x, dtheta, k) if level == NONE else (at(dtheta, level, k), zero, zero)
     if kind == SPLINE:
-        return _spline_variation(theta, dtheta, k, first, count, x)
-    return _one_sided_variation(theta, dtheta, k, first, x)
+        row, beyond = spline_piece(theta, first, count, x)
+        return vary_cubic(theta, row, beyond, dtheta, k, -at(dtheta, _left_end(first, count, row), k))
+    return vary_one_sided(theta, first, x, dtheta, k)
 
 
 @kernel
 def _horner(c, k, first, count, x, zero):
-    """Polynomial c_0 + c_1 x + ... and derivatives; linear in c, so it serves both functions."""
+    """Polynomial c_0 + c_1 x + ... and derivatives; linear in c, so it serves value and variation."""
     f, df, half = zero, zero, zero
     for i in range(first + count - 1, first - 1, -1):
         half = half * x + df
@@ -164,57 +168,28 @@ def power_of_sine(n, angle):
 
 
 @kernel
-def _sine(theta, first, n, x):
+def sine(theta, first, n, x):
+    """y_0 + a sin(w x + phase)^n."""
     a, w = theta[first + 1], theta[first + 2]
     p, dp, ddp, _ = power_of_sine(n, w * x + theta[first + 3])
     return theta[first] + a * p, a * w * dp, a * w * w * ddp
 
 
-@kernel
-def _sine_variation(theta, dtheta, k, first, n, x):
-    a, w = theta[first + 1], theta[first + 2]
-    da, dw = at(dtheta, first + 1, k), at(dtheta, first + 2, k)
-    dangle = dw * x + at(dtheta, first + 3, k)
-    p, dp, ddp, dddp = power_of_sine(n, w * x + theta[first + 3])
-    return (
-        at(dtheta, first, k) + da * p + a * dp * dangle,
-        (da * w + a * dw) * dp + a * w * ddp * dangle,
-        (da * w * w + 2.0 * a * w * dw) * ddp + a * w * w * dddp * dangle,
-    )
+@inlined
+def _level(theta, first, x):
+    """Offset of the value before or behind a step, NONE where it rises."""
+    if x.real <= theta[first].real:
+        return first + 2
+    return first + 3 if x.real >= theta[first + 1].real else NONE
 
 
 @kernel
-def _smooth_step(theta, first, x, zero):
+def rise(theta, first, x):
     """y_0 + (y_1 - y_0) p(s) with the quintic p = 10 s^3 - 15 s^4 + 6 s^5, s = (x - x_0) / (x_1 - x_0)."""
     x0, x1, y0, y1 = theta[first], theta[first + 1], theta[first + 2], theta[first + 3]
-    if x.real <= x0.real:
-        return y0 + zero, zero, zero
-    if x.real >= x1.real:
-        return y1 + zero, zero, zero
     p, dp, ddp, _ = quintic((x - x0) / (x1 - x0))
-    rise, slope = y1 - y0, 1.0 / (x1 - x0)
-    return y0 + rise * p, rise * dp * slope, rise * ddp * slope * slope
-
-
-@kernel
-def _smooth_step_variation(theta, dtheta, k, first, x, zero):
-    x0, x1, y0, y1 = theta[first], theta[first + 1], theta[first + 2], theta[first + 3]
-    if x.real <= x0.real:
-        return at(dtheta, first + 2, k) + zero, zero, zero
-    if x.real >= x1.real:
-        return at(dtheta, first + 3, k) + zero, zero, zero
-    slope = 1.0 / (x1 - x0)
-    s = (x - x0) * slope
-    stretch = -(at(dtheta, first + 1, k) - at(dtheta, first, k)) * slope
-    ds = -at(dtheta, first, k) * slope + s * stretch
-    dslope = slope * stretch
-    p, dp, ddp, dddp = quintic(s)
-    rise, drise = y1 - y0, at(dtheta, first + 3, k) - at(dtheta, first + 2, k)
-    return (
-        at(dtheta, first + 2, k) + drise * p + rise * dp * ds,
-        (drise * dp + rise * ddp * ds) * slope + rise * dp * dslope,
-        (drise * ddp + rise * dddp * ds) * slope * slope + 2.0 * rise * ddp * slope * dslope,
-    )
+    height, slope = y1 - y0, 1.0 / (x1 - x0)
+    return y0 + height * p, height * dp * slope, height * ddp * slope * slope
 
 
 @kernel
@@ -241,20 +216,16 @@ def spline_piece(theta, first, count, x):
     return first + count + 4 * low, x - theta[first + low]
 
 
-@kernel
-def cubic(c, k, row, t):
-    a, b, d, e = at(c, row, k), at(c, row + 1, k), at(c, row + 2, k), at(c, row + 3, k)
-    return ((a * t + b) * t + d) * t + e, (3.0 * a * t + 2.0 * b) * t + d, 6.0 * a * t + 2.0 * b
+@inlined
+def _left_end(first, count, row):
+    """Offset of the breakpoint that the cubic at an offset begins at."""
+    return first + (row - first - count) // 4
 
 
 @kernel
-def _spline_variation(theta, dtheta, k, first, count, x):
-    """The coefficients vary, and the left end of the piece moves."""
-    row, t = spline_piece(theta, first, count, x)
-    dt = -at(dtheta, first + (row - first - count) // 4, k)
-    _, df, ddf = cubic(as_column(theta), 0, row, t)
-    v, dv, ddv = cubic(dtheta, k, row, t)
-    return v + df * dt, dv + ddf * dt, ddv + 6.0 * theta[row] * dt
+def cubic(theta, row, x):
+    a, b, c, d = theta[row], theta[row + 1], theta[row + 2], theta[row + 3]
+    return ((a * x + b) * x + c) * x + d, (3.0 * a * x + 2.0 * b) * x + c, 6.0 * a * x + 2.0 * b
 
 
 @kernel
@@ -272,25 +243,24 @@ SMOOTH_POSITIVE = ByHand(smooth_positive, 4)
 
 
 @kernel
-def _one_sided(theta, first, x):
+def one_sided(theta, first, x):
     """Slope times w p((x - x_0) / w), p the smooth positive part, w the onset; the slope is that beyond it."""
     w, slope = theta[first + 1], theta[first + 2]
     p, dp, ddp, _ = smooth_positive((x - theta[first]) / w)
     return slope * w * p, slope * dp, slope * ddp / w
 
 
-@kernel
-def _one_sided_variation(theta, dtheta, k, first, x):
-    w, slope = theta[first + 1], theta[first + 2]
-    dw, dslope = at(dtheta, first + 1, k), at(dtheta, first + 2, k)
-    s = (x - theta[first]) / w
-    ds = -(at(dtheta, first, k) + s * dw) / w
-    p, dp, ddp, dddp = smooth_positive(s)
-    return (
-        (dslope * w + slope * dw) * p + slope * w * dp * ds,
-        dslope * dp + slope * ddp * ds,
-        (dslope - slope * dw / w) * ddp / w + slope * dddp * ds / w,
-    )
+def by_numbers(value, rule=None):
+    """Kernels that vary a value of x with numbers of theta, and pull it back."""
+    found = Derivatives(value, {}, ("theta", "first"), (rule,) if rule else (), held={"x": 1})
+    return found.vary, found.pull
+
+
+vary_sine, pull_sine = by_numbers(sine, ByHand(power_of_sine, 4))
+vary_rise, pull_rise = by_numbers(rise, ByHand(quintic, 4))
+CUBIC = Derivatives(cubic, {"x": 1}, ("theta", "row"))
+vary_cubic, pull_cubic = CUBIC.vary, CUBIC.pull
+vary_one_sided, pull_one_sided = by_numbers(one_sided, SMOOTH_POSITIVE)
 
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
@@ -321,76 +291,23 @@ def pull_term(laws, theta, term, x, k, f, df, ddf, hat_out):
     if kind == CONSTANT:
         add_to(hat_out, first, k, f)
     elif kind == POLYNOMIAL:
-        _pull_powers(first, 1, count, x, k, f, df, ddf, hat_out)
+        power, dpower, ddpower = 1.0 + 0.0 * x, 0.0 * x, 0.0 * x
+        for i in range(first, first + count):
+            add_to(hat_out, i, k, power * f + dpower * df + ddpower * ddf)
+            ddpower = x * ddpower + 2.0 * dpower
+            dpower = x * dpower + power
+            power = x * power
     elif kind in (HARMONIC, SINE_POWER):
-        _pull_sine(theta, first, count if kind == SINE_POWER else 1, x, k, f, df, ddf, hat_out)
+        pull_sine(theta, first, count if kind == SINE_POWER else 1, x, (f, df, ddf), k, hat_out)
     elif kind == SMOOTH_STEP:
-        _pull_smooth_step(theta, first, x, k, f, df, ddf, hat_out)
+        level = _level(theta, first, x)
+        if level == NONE:
+            pull_rise(theta, first, x, (f, df, ddf), k, hat_out)
+        else:
+            add_to(hat_out, level, k, f)
     elif kind == SPLINE:
-        _pull_spline(theta, first, count, x, k, f, df, ddf, hat_out)
+        row, beyond = spline_piece(theta, first, count, x)
+        by_place = pull_cubic(theta, row, beyond, (f, df, ddf), k, hat_out)
+        add_to(hat_out, _left_end(first, count, row), k, -1.0 * by_place)
     else:
-        _pull_one_sided(theta, first, x, k, f, df, ddf, hat_out)
-
-
-@inlined
-def _pull_powers(first, step, count, x, k, f, df, ddf, hat_out):
-    """Pull back a polynomial whose coefficients, of rising power, stand from ``first`` on, ``step`` apart."""
-    power, dpower, ddpower = 1.0 + 0.0 * x, 0.0 * x, 0.0 * x
-    for i in range(count):
-        add_to(hat_out, first + step * i, k, power * f + dpower * df + ddpower * ddf)
-        ddpower = x * ddpower + 2.0 * dpower
-        dpower = x * dpower + power
-        power = x * power
-
-
-@inlined
-def _pull_sine(theta, first, n, x, k, f, df, ddf, hat_out):
-    a, w = theta[first + 1], theta[first + 2]
-    p, dp, ddp, dddp = power_of_sine(n, w * x + theta[first + 3])
-    angle = a * (dp * f + w * ddp * df + w * w * dddp * ddf)
-    add_to(hat_out, first, k, f)
-    add_to(hat_out, first + 1, k, p * f + w * dp * df + w * w * ddp * ddf)
-    add_to(hat_out, first + 2, k, a * dp * df + 2.0 * a * w * ddp * ddf + x * angle)
-    add_to(hat_out, first + 3, k, angle)
-
-
-@inlined
-def _pull_smooth_step(theta, first, x, k, f, df, ddf, hat_out):
-    x0, x1, y0, y1 = theta[first], theta[first + 1], theta[first + 2], theta[first + 3]
-    if x.real <= x0.real:
-        add_to(hat_out, first + 2, k, f)
-    elif x.real >= x1.real:
-        add_to(hat_out, first + 3, k, f)
-    else:
-        slope = 1.0 / (x1 - x0)
-        s, rise = (x - x0) * slope, y1 - y0
-        p, dp, ddp, dddp = quintic(s)
-        by_rise = p * f + dp * slope * df + ddp * slope * slope * ddf
-        by_s = rise * (dp * f + ddp * slope * df + dddp * slope * slope * ddf)
-        by_slope = rise * (dp * df + 2.0 * ddp * slope * ddf)
-        stretch = s * by_s + slope * by_slope
-        add_to(hat_out, first, k, slope * (stretch - by_s))
-        add_to(hat_out, first + 1, k, -slope * stretch)
-        add_to(hat_out, first + 2, k, f - by_rise)
-        add_to(hat_out, first + 3, k, by_rise)
-
-
-@inlined
-def _pull_spline(theta, first, count, x, k, f, df, ddf, hat_out):
-    """Pull back to the coefficients of the piece at x, and to its left end."""
-    row, t = spline_piece(theta, first, count, x)
-    _, slope, curvature = cubic(as_column(theta), 0, row, t)
-    _pull_powers(row + 3, -1, 4, t, k, f, df, ddf, hat_out)
-    by_t = slope * f + curvature * df + 6.0 * theta[row] * ddf
-    add_to(hat_out, first + (row - first - count) // 4, k, -1.0 * by_t)
-
-
-@inlined
-def _pull_one_sided(theta, first, x, k, f, df, ddf, hat_out):
-    w, slope = theta[first + 1], theta[first + 2]
-    s = (x - theta[first]) / w
-    p, dp, ddp, dddp = smooth_positive(s)
-    by_s = slope * (w * dp * f + ddp * df + dddp / w * ddf)
-    add_to(hat_out, first, k, -1.0 / w * by_s)
-    add_to(hat_out, first + 1, k, slope * p * f - slope * ddp / (w * w) * ddf - s / w * by_s)
-    add_to(hat_out, first + 2, k, w * p * f + dp * df + ddp / w * ddf)
+        pull_one_sided(theta, first, x, (f, df, ddf), k, hat_out)

@@ -52,6 +52,7 @@ SAMPLES = {  # arguments that never vary, theta, inputs
     "sphere_on_capsule": [({}, CONTACT, SPHERES), ({}, CONTACT, SPHERES + [[0.6], [0.0], [0.0], [0.0], [0.0]])],
     "sphere_on_road": [(ON_ROAD, np.append(CONTACT, (0.02, 0.3, -0.2)), SPHERES[:3])],
     "wing": [({}, np.arange(1.0, 12.0), np.array([[0.1, 0.2, 0.3], [4.0, -1.0, 2.0], [0.0, 0.6, 0.8]]))],
+    "cubic": [({}, np.array([0.5, -1.0, 2.0, 0.3]), (0.7,))],
     "tyre": [({"kind": kind, "laws": ROAD, "road": 0}, np.array(TYRE), WHEEL) for kind in TYRES],
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.vectors import inner4, norm2
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
+from mbsim_cli.kernels.derive.write import Derivatives
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.kernels.elements.laws import law_value, law_variation, pull_law
 from mbsim_cli.model.codes import Column, Measure
@@ -196,37 +197,38 @@ def _set_along(e, c, s, k, b_out):
 # Euler parameters kept on the manifold: unit length, and rates tangent to the unit sphere.
 
 
+@inlined
+def unit(e, e1):
+    """Euler parameters of unit length, with rates tangent to the unit sphere."""
+    scale = 1.0 / np.sqrt(norm2(e))
+    along = inner4(e, e1) * scale * scale
+    a, b, c, d = e
+    a1, b1, c1, d1 = e1
+    rates = scale * (a1 - along * a), scale * (b1 - along * b), scale * (c1 - along * c), scale * (d1 - along * d)
+    return (scale * a, scale * b, scale * c, scale * d), rates
+
+
+UNIT = Derivatives(unit, {"e": 4, "e1": 4})
+vary_unit_fixed, pull_unit = UNIT.vary_fixed, UNIT.pull
+
+
 @kernel
 def normalise(tree, z, zd):
     """Bring Euler parameters to unit length, and their rates to the tangent of the unit sphere."""
-    for s in range(tree.euler.size):
-        c = tree.euler[s]
-        e, e1 = load4(z, c), load4(zd, c)
-        scale = 1.0 / np.sqrt(norm2(e))
-        along = inner4(e, e1) * scale * scale
+    for c in tree.euler:
+        e, e1 = unit(load4(z, c), load4(zd, c))
         for j in range(4):
-            z[c + j] = scale * e[j]
-            zd[c + j] = scale * (e1[j] - along * e[j])
+            z[c + j], zd[c + j] = e[j], e1[j]
 
 
 @kernel
 def vary_normalise(tree, z, zd, dz, dzd):
     """Variation of ``normalise``; z, zd (n,) are those before it, dz, dzd (n, p) are replaced."""
-    for s in range(tree.euler.size):
-        c = tree.euler[s]
-        e, e1 = load4(z, c), load4(zd, c)
-        scale = 1.0 / np.sqrt(norm2(e))
-        square = scale * scale
-        along = inner4(e, e1) * square
-        for p in range(dz.shape[1]):
-            de = (dz[c, p], dz[c + 1, p], dz[c + 2, p], dz[c + 3, p])
-            de1 = (dzd[c, p], dzd[c + 1, p], dzd[c + 2, p], dzd[c + 3, p])
-            shrink = -inner4(e, de) * square
-            d_along = (inner4(de, e1) + inner4(e, de1)) * square + 2.0 * along * shrink
+    for c in tree.euler:
+        for k in range(dz.shape[1]):
+            de, de1 = vary_unit_fixed(load4(z, c), load4(zd, c), load4_of(dz, c, k), load4_of(dzd, c, k))
             for j in range(4):
-                dz[c + j, p] = scale * (de[j] + shrink * e[j])
-                tangent = e1[j] - along * e[j]
-                dzd[c + j, p] = scale * (de1[j] - along * de[j] - d_along * e[j] + shrink * tangent)
+                dz[c + j, k], dzd[c + j, k] = de[j], de1[j]
 
 
 @kernel
@@ -235,19 +237,10 @@ def pull_normalise(tree, each, z, zd, z_hat, zd_hat):
 
     ``each`` are the ``simd.numbers`` of the columns.
     """
-    for s in range(tree.euler.size):
-        c = tree.euler[s]
-        e, e1 = load4(z, c), load4(zd, c)
-        scale = 1.0 / np.sqrt(norm2(e))
-        square = scale * scale
-        along = inner4(e, e1) * square
-        tangent = (e1[0] - along * e[0], e1[1] - along * e[1], e1[2] - along * e[2], e1[3] - along * e[3])
+    for c in tree.euler:
         for g in range(0, each.size, width(each)):
-            p = block(each, g)
-            hat, hat1 = load4_of(z_hat, c, p), load4_of(zd_hat, c, p)
-            by_along = -scale * inner4(e, hat1)
-            by_shrink = scale * (inner4(e, hat) + inner4(tangent, hat1)) + 2.0 * along * by_along
+            k = block(each, g)
+            hat, hat1 = pull_unit(load4(z, c), load4(zd, c), (load4_of(z_hat, c, k), load4_of(zd_hat, c, k)))
             for j in range(4):
-                put(zd_hat, c + j, p, scale * hat1[j] + square * e[j] * by_along)
-                own = scale * (hat[j] - along * hat1[j])
-                put(z_hat, c + j, p, own + square * (e1[j] * by_along - e[j] * by_shrink))
+                put(z_hat, c + j, k, hat[j])
+                put(zd_hat, c + j, k, hat1[j])
