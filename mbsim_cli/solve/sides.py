@@ -19,7 +19,6 @@ from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.problem import Block, Options, Problem, instants_of
 from mbsim_cli.solve.breakpoints import Breakpoint, breakpoints_of_laws, grouped, laws_that_move, movable
-from mbsim_cli.solve.tape import joined
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.adjoint.readings import Pulled, Seen
@@ -209,6 +208,8 @@ class InsideSteps:
 
     def taken(self) -> tuple[Block, ...]:
         """The time points since the last call, of each run."""
+        from mbsim_cli.solve.tape import joined  # most runs keep no tape
+
         found, self._found = self._found, [[instants_of(each, slice(0, 0)) for each in run[:1]] for run in self._found]
         return tuple(joined(run) for run in found if run)
 
