@@ -169,7 +169,7 @@ class _Found(NamedTuple):
     labels: tuple[str, ...]  # one per axis, empty for an axis without label
 
 
-_NAMED = (
+_RULES = (
     (r"time", _Kind("f", ("time",))),
     (r"coordinate|constraint|parameter|component|component_of_.*|scalar|bound|with_respect_to", _Kind("t", ("",))),
     (r"coordinates/(name|unit)", _Kind("t", ("coordinate",))),
@@ -194,7 +194,6 @@ _NAMED = (
     (r"meta/(timing|work)/[^/]+|meta/discretisation/(motion|second_step|accuracy|error|runs)", _Kind("f", ())),
     (r"meta/.*", _Kind("s", ())),
 )
-_RULES = tuple((re.compile(pattern), kind) for pattern, kind in _NAMED)
 _GROUPS = re.compile(
     r"coordinates|multipliers|sensors|sensitivity(/(coordinates|multipliers|sensors|torque))?|diagnostics|parameters"
     r"|objectives(/[^/]+)?|meta(/(included|parameters|options|platform|timing|work|discretisation))?|units"
@@ -258,7 +257,7 @@ def _require_place(path: str, item: h5py.Group | h5py.Dataset) -> None:
 
 def _kind_of(path: str) -> _Kind | None:
     """The kind that the format requires of the dataset at a path; None for paths that the format does not list."""
-    return next((kind for pattern, kind in _RULES if pattern.fullmatch(path)), None)
+    return next((kind for pattern, kind in _RULES if re.fullmatch(pattern, path)), None)
 
 
 def _require_axes(path: str, found: _Found, datasets: dict[str, _Found]) -> None:

@@ -4,8 +4,8 @@ import hashlib
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import mbsim_cli
 from mbsim_cli.kernels.compiler.installed import version
@@ -13,16 +13,15 @@ from mbsim_cli.kernels.compiler.installed import version
 LIBRARIES = ("numpy", "scipy", "numba", "h5py")
 
 
-@dataclass(frozen=True)
-class Provenance:
+class Provenance(NamedTuple):
     """Origin of a run, with the texts of the model file and its included files as read."""
 
     command: str
     model_text: str
     model_file: str = "model.yaml"  # as named on the command line; names of included files are relative to it
-    included: Mapping[str, str] = field(default_factory=dict)
-    overrides: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, object] = field(default_factory=dict)
+    included: Mapping[str, str] = {}
+    overrides: Mapping[str, str] = {}
+    options: Mapping[str, object] = {}
     title: str = ""  # name of the model
 
     @property

@@ -92,8 +92,7 @@ class Options:
         return self.integrated and INTEGRATORS[self.integrator].implicit
 
 
-@dataclass(frozen=True)
-class Prescribed:
+class Prescribed(NamedTuple):
     """Motion that an inverse analysis follows: a law for each coordinate, or a column of a table."""
 
     law: np.ndarray  # (n,) law of time, or NONE where the table gives the coordinate
@@ -117,8 +116,7 @@ class Prescribed:
         return self.table.shape[0] == 1 and self.table.shape[2] > 0
 
 
-@dataclass(frozen=True)
-class Drives:
+class Drives(NamedTuple):
     """Of inverse dynamics of a mechanism with loops: constraints that give the motion, and coordinates that are driven.
 
     These constraints take no force; the drives exert what they would.
@@ -132,8 +130,7 @@ class Drives:
     weight: np.ndarray  # (d,) theta index of the weight of each squared drive
 
 
-@dataclass(frozen=True)
-class Reacting:
+class Reacting(NamedTuple):
     """Reactions that sensors read, and the model that they are computed with; their rows follow the other sensors.
 
     ``model`` is the model of the motion with the ``identities`` as last equations. Multipliers of identities are not

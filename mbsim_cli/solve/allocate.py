@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -49,7 +49,6 @@ from mbsim_cli.kernels.algorithms.natural.workspace import (
 from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.drivers.instants import Linearisation, close_loops, linearise, stand
-from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.elements import elements
@@ -72,6 +71,9 @@ from mbsim_cli.model.layout import (
 )
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.breakpoints import onsets_of
+
+if TYPE_CHECKING:
+    from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
 
 NO_ROWS = np.zeros(0, np.int64)
 STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates
@@ -317,8 +319,10 @@ def adjoints_of(model: Model, size: int, p: int, dtype: type) -> Adjoints:
     return allocators(model).adjoints(model, size, p, dtype)
 
 
-def motion_adjoints(model: Model, rows: int, p: int, dtype: type) -> MotionAdjoints:
+def motion_adjoints(model: Model, rows: int, p: int, dtype: type) -> "MotionAdjoints":
     """Allocate adjoints of the motion at ``rows`` time points."""
+    from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
+
     _, n, m = sizes(model)
     return MotionAdjoints(*(zeros((rows, k, p), dtype) for k in (n, n, n, m)))
 

@@ -5,7 +5,6 @@ those that the equations of motion give at its beginning and at its end.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +23,7 @@ from mbsim_cli.solve.blocks import first_rows, other_rows
 from mbsim_cli.solve.breakpoints import EventTime, LawRates, Piece, law_rates
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(NamedTuple):
     """The compiled time loop with its state and work arrays."""
 
     model: Model
@@ -166,7 +164,7 @@ class Pieces:
         directions = loop.directions
         if dtheta is not directions.dtheta:
             directions = allocate.directions(loop.model, dtheta, theta.dtype.type)
-        return replace(loop, theta=theta, directions=directions, control=piece.control(loop.control, loop.theta))
+        return loop._replace(theta=theta, directions=directions, control=piece.control(loop.control, loop.theta))
 
     def _step(
         self, step: int, piece: Piece, progress: Progress, record: Record, d_record: SensitivityRecord
@@ -182,11 +180,11 @@ class Pieces:
             changed += [*loop.state, work.turns.value, work.turns.rate, work.turns.time]
             kept = [(array, array.copy()) for array in changed]
             dtype = loop.theta.dtype.type
-            alone = replace(
-                loop, directions=allocate.directions(loop.model, loop.directions.dtheta[:, :0], dtype),
+            alone = loop._replace(
+                directions=allocate.directions(loop.model, loop.directions.dtheta[:, :0], dtype),
                 sens=allocate.sensitivity(loop.model, 0, dtype),
                 extra=allocate.sensitivity_work(loop.model, 0, loop.work.tangent),
-            )  # fmt: skip
+            )
             without = allocate.sensitivity_record(loop.model, 1, 0, dtype)
             made = self._at(piece, alone).run(step - 1, 1, 1, progress, 0, self._room()[0], without)
             if made.status != Status.OK:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,8 +30,7 @@ from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.states import StateJoint
 
 
-@dataclass(frozen=True)
-class Coordinate:
+class Coordinate(NamedTuple):
     """A joint coordinate as the user names it; column NONE if its joint is cut."""
 
     joint: str
