@@ -2,8 +2,8 @@
 
 `python benchmarks/inverse_dynamics.py` prints, in one run and with one thread each, the time of torques and the three
 matrices d torque / d position, velocity, acceleration (dense arrays of all instants, reused; blocks that the next one
-overwrites), of a torque objective's gradient, and of `pin.computeRNEADerivatives` called for each instant; the time
-against the number of joints of a chain; and two threads. Times are processor times, best and median of repeats.
+overwrites), and of `pin.computeRNEADerivatives` called for each instant; and the time against the number of joints of a
+chain. Times are processor times, best and median of repeats.
 
 Beside these: models/human43.yaml, with derivatives by its 40 parameters, by the kernels alone and as `mbsim run` solves
 it, which also prepares the tree and evaluates the motion; the command's `timing.solve` adds what watches the blocks.
@@ -22,54 +22,49 @@ path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import trees
 from mbsim_cli import assembly, spec
 from mbsim_cli.model.layout import Names
-from mbsim_cli.model.problem import Motion, Problem, Torques
+from mbsim_cli.model.problem import Motion, Problem
 from mbsim_cli.solve.inverse.analysis import Trajectory, inverse
-from mbsim_cli.solve.inverse.torques import InverseDynamics, Lanes
+from mbsim_cli.solve.inverse.torques import InverseDynamics
 
 MODEL = Path(__file__).resolve().parent.parent / "models" / "human43.yaml"
 PAPER = 16.6e-3  # s, all 301 instants, Intel i5-10310U
 CHAINS = (8, 16, 32, 64, 128, 256)
 
 
+def in_blocks(solver, motion):
+    """Torques and derivatives of a motion, 64 time points at a time, each in the same arrays."""
+    room = solver.room(64)
+    for start in range(0, len(motion.time), 64):
+        solver.block(Motion(*(array[start : start + 64] for array in motion)), room)
+
+
 class Case:
     """A tree, a motion, and arrays for the results."""
 
-    def __init__(self, bodies, motion, loads=(), threads=1):
+    def __init__(self, bodies, motion, loads=()):
         model, theta = trees.build(bodies, loads)
-        n = self.n = model.tree.column_kind.size
+        free = np.ones(model.tree.column_kind.size, bool)
+        problem = Problem(model, Names(), theta, np.zeros((theta.size, 0)), free, free)
         self.motion = Motion(0.01 * np.arange(len(motion[0])), *motion)
-        rows = self.rows = len(self.motion.time)
-        free = np.ones(n, bool)
-        no_parameters = np.zeros((theta.size, 0))
-        problem = Problem(model, Names(), theta, no_parameters, free, free)
-        self.lanes = Lanes(model, theta, no_parameters, threads)
-        self.solver = InverseDynamics(problem, matrices=True, threads=threads)
-        matrices = (np.zeros((rows, n, n)) for _ in range(3))
-        self.kept = Torques(np.zeros((rows, n)), *matrices, np.zeros((rows, n, 0)), np.zeros(rows, bool))
-        half = 0.5 * np.diff(self.motion.time)  # trapezoidal rule
-        self.weight = (np.append(half, 0.0) + np.append(0.0, half))[:, None] * np.ones(n)
-        self.adjoint = np.zeros((rows, n))
+        self.rows = len(self.motion.time)
+        self.solver, self.alone = (InverseDynamics(problem, matrices=matrices) for matrices in (True, False))
+        self.kept, self.bare = self.solver.room(self.rows), self.alone.room(self.rows)
 
     def dense(self):
         """All matrices of all instants, in arrays that stay."""
-        self.lanes.derivatives(self.motion, self.kept)
+        self.solver.block(self.motion, self.kept)
 
     def fresh(self):
         """The same in new arrays."""
         self.solver.block(self.motion)
 
-    def streamed(self):
+    def blocks(self):
         """The same in blocks that the next one overwrites."""
-        for _ in self.solver.stream(self.motion, instants=64):
-            pass
+        in_blocks(self.solver, self.motion)
 
     def torques(self):
         """Torques alone."""
-        self.lanes.torques(self.motion, self.kept.torque)
-
-    def gradient(self):
-        """Gradient of half the integral of all squared torques."""
-        self.solver.gradient(self.motion, self.adjoint, self.weight)
+        self.alone.block(self.motion, self.bare)
 
 
 class Human43:
@@ -82,8 +77,7 @@ class Human43:
 
     def kernels(self):
         """What `mbsim run` computes, in blocks that the next one overwrites."""
-        for _ in self.solver.stream(self.motion, instants=64):
-            pass
+        in_blocks(self.solver, self.motion)
 
     def command(self):
         """The same from the model's numbers on: preparation and motion, too."""
@@ -126,8 +120,8 @@ def _against_pinocchio(repeats):
     file = Human43()
     named = {
         "dense matrices, all instants kept": human.dense, "the same, feet loaded": loaded.dense,
-        "the same, in fresh arrays": human.fresh, "dense matrices, in blocks of 64 instants": human.streamed,
-        "gradient of integral of squares": human.gradient, "torques alone": human.torques,
+        "the same, in fresh arrays": human.fresh, "dense matrices, in blocks of 64 instants": human.blocks,
+        "torques alone": human.torques,
         "matrices and 40 parameters, in blocks of 64": file.kernels, "the same, as `mbsim run` solves it": file.command,
     }  # fmt: skip
     try:
@@ -152,20 +146,11 @@ def _line(name, best, median, rows, reference):
 
 
 def _chains(repeats):
-    print("chain of n joints, 64 instants: us an instant (best)\n     n   dense   gradient   torques")
+    print("chain of n joints, 64 instants: us an instant (best)\n     n   dense   torques")
     for n in CHAINS:
         case = Case(trees.chain_bodies(n), trees.random_motion(np.random.default_rng(n), 64, n))
-        found = measure([case.dense, case.gradient, case.torques], repeats)
+        found = measure([case.dense, case.torques], repeats)
         print(f"{n:6d} " + " ".join(f"{1e6 * best / case.rows:9.2f}" for best, _ in found))
-
-
-def _threads(repeats):
-    bodies, motion = trees.human_bodies(), [np.tile(x, (10, 1)) for x in trees.human_motion()]
-    one, two = Case(bodies, motion), Case(bodies, motion, threads=2)
-    functions = [one.dense, two.dense, one.gradient, two.gradient]
-    found = [best for best, _ in measure(functions, repeats, time.perf_counter)]
-    print(f"\ntwo threads, {one.rows} instants of the human, wall time: dense {found[0] / found[1]:.2f} times faster, "
-          f"gradient {found[2] / found[3]:.2f} times faster")  # fmt: skip
 
 
 def main():
@@ -176,12 +161,10 @@ def main():
     start = time.perf_counter()
     case = Case(trees.human_bodies(), trees.human_motion())
     case.dense()
-    case.gradient()
     case.torques()
     print(f"first calls, compiled or from the cache: {time.perf_counter() - start:.1f} s\n")
     _against_pinocchio(repeats)
     _chains(max(3, repeats // 4))
-    _threads(max(3, repeats // 4))
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ from mbsim_cli.solve.inverse.torques import General, InverseDynamics, runs_in_la
 from tests.kernels.inverse_problems import loaded_tree, motion, problem, relative, with_spring
 
 
-def _general(model, theta, given):
-    general = General(model, theta, np.zeros((theta.size, 0)), matrices=True, at_center=True)
-    torque = np.zeros_like(given.position)
-    matrices = general.torques(given, torque)
-    n = torque.shape[1]
-    return torque, *(matrices[:, :, k * n : (k + 1) * n] for k in range(3))
+def _general(model, theta, given, dtheta=None):
+    """What the equations of motion give, also of trees that run in lanes."""
+    asked = problem(model, theta, dtheta)
+    found = InverseDynamics(asked, matrices=True).room(len(given.time))
+    General(asked, matrices=True).fill(given, found)
+    return found
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -29,7 +29,7 @@ def test_lanes_agree_with_the_variation_of_the_equations_of_motion(seed):
     given = motion(np.random.default_rng(seed), 5, model.tree.column_kind.size)
     assert runs_in_lanes(model, theta)
     found = InverseDynamics(problem(model, theta), matrices=True).block(given)
-    for ours, theirs in zip(found[:4], _general(model, theta, given), strict=True):
+    for ours, theirs in zip(found[:4], _general(model, theta, given)[:4], strict=True):
         assert relative(ours, theirs) < 1e-12
 
 
@@ -65,10 +65,8 @@ def test_derivatives_agree_with_the_complex_step(build):
     step = 1e-30
 
     def torque(theta, given):
-        general = General(model, theta.astype(complex), np.zeros((theta.size, 0)), matrices=False, at_center=True)
-        out = np.zeros(given.position.shape, complex)
-        general.torques(Motion(given.time, *(x.astype(complex) for x in given[1:])), out)
-        return out.imag / step
+        moved = Motion(given.time, *(x.astype(complex) for x in given[1:]))
+        return InverseDynamics(problem(model, theta.astype(complex)), matrices=False).block(moved).torque.imag / step
 
     for c in range(given.position.shape[1]):
         for k, matrix in enumerate(found[1:4], start=1):
@@ -87,9 +85,7 @@ def test_parameters_in_lanes_agree_with_the_variation_of_the_equations_of_motion
     given = motion(rng, LANES + 2, model.tree.column_kind.size)
     dtheta = _keeps_rotations(model, theta, _directions(rng, model, theta))
     found = InverseDynamics(problem(model, theta, dtheta), matrices=True).block(given).by_parameter
-    general = General(model, theta, dtheta.T, matrices=False, at_center=True)
-    expected = general.torques(given, np.zeros_like(given.position))
-    assert found.shape == expected.shape
+    expected = _general(model, theta, given, dtheta).by_parameter
     for k in range(len(dtheta)):
         assert np.abs(found[..., k] - expected[..., k]).max() <= 1e-11 * max(np.abs(expected[..., k]).max(), 1e-2)
 
@@ -163,37 +159,19 @@ def test_an_instant_that_is_not_finite_spoils_only_itself():
         assert np.isfinite(again.torque).all()
 
 
-def test_blocks_and_threads_give_the_same_numbers():
+def test_blocks_give_the_same_numbers():
     model, theta = loaded_tree(4)
     given = motion(np.random.default_rng(4), 3 * LANES + 5, model.tree.column_kind.size)
     whole = InverseDynamics(problem(model, theta), matrices=True).block(given)
-    threaded = InverseDynamics(problem(model, theta), matrices=True, threads=2)
-    for part, block in threaded.stream(given, instants=2 * LANES):
+    solver = InverseDynamics(problem(model, theta), matrices=True)
+    room = solver.room(2 * LANES)
+    for part in (slice(0, 2 * LANES), slice(2 * LANES, len(given.time))):
+        block = solver.block(Motion(*(array[part] for array in given)), room)
         for ours, theirs in zip(block, whole, strict=True):
             np.testing.assert_array_equal(ours, theirs[part])
     alone = InverseDynamics(problem(model, theta), matrices=False).block(given)
     np.testing.assert_array_equal(alone.torque, whole.torque)
     assert alone.by_position.shape == (len(given.time), 0, 0)
-
-
-@pytest.mark.parametrize("build", [loaded_tree, _euler_tree])
-def test_gradient_of_an_objective_is_the_contraction_of_the_matrices(build):
-    model, theta = build(6)
-    rng = np.random.default_rng(6)
-    given = motion(rng, 4, model.tree.column_kind.size)
-    dtheta = rng.normal(size=(2, theta.size))
-    solver = InverseDynamics(problem(model, theta, dtheta), matrices=True)
-    found = solver.block(given)
-    # half the integral of the squared torques, plus a linear part
-    half = 0.5 * np.diff(given.time)  # trapezoidal rule
-    weight = (np.append(half, 0.0) + np.append(0.0, half))[:, None] * np.ones(found.torque.shape[1])
-    adjoint = rng.normal(size=found.torque.shape)
-    gradient = solver.gradient(given, adjoint, weight)
-    pull = adjoint + weight * found.torque
-    assert relative(gradient.torque, found.torque) < 1e-14
-    for ours, matrix in zip(gradient[1:4], found[1:4], strict=True):
-        assert relative(ours, np.einsum("ti,tim->tm", pull, matrix)) < 1e-12
-    assert relative(gradient.by_parameter, np.einsum("ti,tip->p", pull, found.by_parameter)) < 1e-12
 
 
 def test_far_slides_and_many_turns_cost_no_digits():
@@ -227,7 +205,7 @@ def test_human_moves_in_lanes():
     model, theta = trees.build(trees.human_bodies(), trees.foot_loads())
     given = Motion(0.01 * np.arange(3), *(x[[0, 13, 87]] for x in trees.human_motion()))
     found = InverseDynamics(problem(model, theta), matrices=True).block(given)
-    for ours, theirs in zip(found[:4], _general(model, theta, given), strict=True):
+    for ours, theirs in zip(found[:4], _general(model, theta, given)[:4], strict=True):
         assert relative(ours, theirs) < 1e-12
     assert found.by_acceleration[0, 0, 0] == pytest.approx(sum(body.mass for body in trees.human_bodies()), rel=1e-14)
 

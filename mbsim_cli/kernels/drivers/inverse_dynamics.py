@@ -12,15 +12,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, mo
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, vary_free
-from mbsim_cli.kernels.algorithms.torques.derivatives import (
-    ENTRY,
-    PULL,
-    VARY,
-    form_row,
-    pull,
-    vary_parameter,
-    write_entries,
-)
+from mbsim_cli.kernels.algorithms.torques.derivatives import ENTRY, VARY, form_row, vary_parameter, write_entries
 from mbsim_cli.kernels.algorithms.torques.lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
 from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.compiler.simd import at, block, width
@@ -65,27 +57,23 @@ def pull_prescribed(laws, theta, law, sign, time, position, velocity, accelerati
                 )  # fmt: skip
 
 
-# Inverse dynamics along a trajectory: torques, their derivatives, and gradients of torque objectives.
-#
-# Trees of one-dof columns run ``LANES`` time points at a time. ``motion`` is ``model.problem.Motion``; parts of a
-# trajectory can run in threads, each with its own work.
+# Torques along a motion (``model.problem.Motion``) and their derivatives, ``LANES`` time points at a time.
 
 
 class LaneWork(NamedTuple):
-    """Work of one thread; everything is written before it is read."""
+    """Work at ``LANES`` time points; everything is written before it is read."""
 
     body: np.ndarray  # (n + 1,)
     column: np.ndarray  # (n,)
     total: np.ndarray  # (n,)
     load: np.ndarray  # (n,)
     row: np.ndarray  # (n,)
-    pull: np.ndarray  # (n + 1,)
     vary: np.ndarray  # (n + 1,)
 
 
 def lane_work(n):
     """Allocate LaneWork."""
-    rows = ((n + 1, BODY), (n, COLUMN), (n, SUM), (n, LOAD), (n, ENTRY), (n + 1, PULL), (n + 1, VARY))
+    rows = ((n + 1, BODY), (n, COLUMN), (n, SUM), (n, LOAD), (n, ENTRY), (n + 1, VARY))
     return LaneWork(*(np.zeros(count, kind) for count, kind in rows))
 
 
@@ -101,7 +89,9 @@ def lane_torques(system, motion, wrench, work, torque_out):
 
 
 @entry
-def lane_derivatives(system, motion, wrench, change, work, torque_out, by_q_out, by_v_out, by_a_out, by_parameter_out):
+def lane_derivatives(
+    system, motion, wrench, change, d_wrench, work, torque_out, by_q_out, by_v_out, by_a_out, by_parameter_out
+):
     """torque (N, n) and d torque / d position, velocity, acceleration (N, n, n), and by p parameters (N, n, p).
 
     Return whether all of them are finite: to look at numbers that have left the caches takes longer.
@@ -117,7 +107,7 @@ def lane_derivatives(system, motion, wrench, change, work, torque_out, by_q_out,
         clear(by_a_out[first : first + count])
         clear(by_parameter_out[first : first + count])
         for k in range(by_parameter_out.shape[2]):
-            vary_parameter(system, change, wrench, first, k, work, by_parameter_out)
+            vary_parameter(system, change, wrench, d_wrench, first, k, work, by_parameter_out)
         for i in range(n):
             form_row(related, load_row[i] >= 0, i, work.column, work.row)
             write_entries(related, i, first, count, work.row, by_q_out, by_v_out, by_a_out)
@@ -127,25 +117,6 @@ def lane_derivatives(system, motion, wrench, change, work, torque_out, by_q_out,
         finite &= is_finite(by_q_out[first : first + count]) & is_finite(by_v_out[first : first + count])
         finite &= is_finite(by_a_out[first : first + count])
     return finite
-
-
-@entry
-def lane_gradient(system, motion, wrench, adjoint, weight, work, torque_out, by_q_out, by_v_out, by_a_out):
-    """torque (N, n), and the gradient (N, n) with respect to position, velocity, acceleration at each time point.
-
-    The objective's adjoint d psi / d tau is ``adjoint + weight * tau``, both (N, n).
-    """
-    total, n = torque_out.shape
-    for first in range(0, total, LANES):
-        sweep(system, motion, wrench, first, True, work)
-        pull(system, adjoint, weight, first, work.column, work.pull)
-        for i in range(n):
-            g = work.pull[i]["g"]
-            for l in range(min(LANES, total - first)):
-                torque_out[first + l, i] = work.column[i]["torque"][0, l]
-                by_q_out[first + l, i] = g[0, l]
-                by_v_out[first + l, i] = g[1, l]
-                by_a_out[first + l, i] = g[2, l]
 
 
 # Inverse dynamics of any tree, one time point after another: Euler parameters, springs, and all parameter derivatives.
@@ -159,23 +130,23 @@ class Torque(NamedTuple):
 
 
 @entry
-def general_torques(model, theta, at_center, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
+def general_torques(model, theta, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
     """torque (N, n) and its variations (N, n, d) in directions of theta and, ``sens``, of the coordinates (n, d)."""
     for row in range(motion.time.size):
         t, state = motion.time[row], Motion(motion.position[row], motion.velocity[row], motion.acceleration[row])
-        evaluate_free(model, theta, t, at_center, state, kin, comp, Torque(Q, torque_out[row]))
+        evaluate_free(model, theta, t, False, state, kin, comp, Torque(Q, torque_out[row]))
         if directions.dtheta.shape[1] > 0:
             vary_free(model, theta, directions, t, state, sens, kin, comp, tw, d_torque_out[row])
 
 
 @entry
-def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
+def applied_torques(model, theta, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
     """``general_torques`` where all forces are applied ones: compiles in 10 s instead of 16."""
     tree = model.tree
     for row in range(motion.time.size):
         t, z = motion.time[row], motion.position[row]
         given = Motion(z, motion.velocity[row], motion.acceleration[row])
-        position_kinematics(tree, theta, z, at_center, kin)
+        position_kinematics(tree, theta, z, False, kin)
         motion_kinematics(tree, theta, given, kin)
         clear(comp.W)
         clear(Q)

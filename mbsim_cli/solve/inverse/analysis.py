@@ -215,10 +215,10 @@ class InverseAnalysis:
         if not self.model.sensors.kind.size and self.problem.reacting is None:  # nothing to compile for
             return None, of_torque, d_of_torque, determined
         record, d_record = self._records(motion, varied)
-        at_center, directions, work, twists = self._room
+        directions, work, twists = self._room
         if work.turns.measure.size:
             follow_rows(self.model, self.problem.theta, work.kin, work.turns, record)
-        observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
+        observe(self.model, self.problem.theta, False, directions, work.kin, twists, record, d_record)
         sensors, d_sensors, undetermined = with_reactions(record, d_record, self._reactions)
         return (
             record,
@@ -245,11 +245,10 @@ class InverseAnalysis:
         return reader_of(self.problem, self.problem.theta, dtheta)
 
     @cached_property
-    def _room(self) -> tuple[bool, Directions, Work, Twists]:
+    def _room(self) -> tuple[Directions, Work, Twists]:
         """Arguments of the kernel that reads sensors."""
         dtheta = allocate.padded_directions(self.problem.theta_rho, self._dtype)
         return (
-            allocate.control(self.problem, redundant=False).at_center,
             allocate.directions(self.model, dtheta, self._dtype),
             allocate.work(self.model, self.problem.theta),
             allocate.twists_of(self.model, padded(self.p), self._dtype),

@@ -5,7 +5,7 @@ The motion is that of a driven mechanism (``solve.kinematics``) whose laws take 
     M z'' - Q + J^T lambda = B tau,   J y = 0,   W tau = B^T y,
 
 J of the constraints but for the laws: with more drives than freedoms tau is the least sum of weighted squares, with as
-many the only one. Derivation: docs/theory/inverse_dynamics.md, section 8.
+many the only one. Derivation: docs/theory/inverse_dynamics.md, section 7.
 """
 
 from collections.abc import Iterator

@@ -9,8 +9,8 @@ entries of links on different branches keep the zeros that they were given.
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.lanes import get3, get6, get9, get_symmetric, row_type, set3, set6
-from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, inertia_apply, sub6
+from mbsim_cli.kernels.algebra.lanes import get3, get6, get9, get_symmetric, row_type, set6
+from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, dot6, inertia_apply, sub6
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, rotate, symmetric_rotate
 from mbsim_cli.kernels.algorithms.torques.lanes import LANES, apply_rates
 from mbsim_cli.kernels.compiler.jit import kernel
@@ -76,92 +76,13 @@ def write_entries(related, i, first, count, row, by_q_out, by_v_out, by_a_out):
                 a[j] = row[j]["a"][l]
 
 
-# Gradient of a torque objective with respect to the motion, at ``LANES`` time points, in O(n).
-#
-# For an adjoint lambda = d psi / d tau no matrix is formed: with Lambda_i = sum of lambda_j S_j over i and its
-# ancestors, and Z_i, Y_i, X_i = sums of lambda_j (H_j, B_j, K_j) over the descendants of i,
-#     d psi / d (q_i, q_i', q_i'') = Lambda_i . (W_i, U_i, H_i)
-#         + (Z_i . S_i'' + Y_i . S_i' + X_i . S_i,  2 Z_i . S_i' + Y_i . S_i,  Z_i . S_i).
-
-# lambda, Lambda, the sums over descendants, and the three gradients
-_PULLED = {"c": 1, "L": 6, "Z": 6, "Y": 3, "X": 3, "g": 3}
-PULL = np.dtype([(name, np.float64, (k, LANES)) for name, k in _PULLED.items()])
-
-
-@kernel
-def clear_pull(pull_out):
-    """Start sums: at the ground for Lambda, at every link for the others."""
-    zero = (0.0, 0.0, 0.0)
-    for l in range(LANES):
-        set6(pull_out["L"], l, (zero, zero))
-        set6(pull_out["Z"], l, (zero, zero))
-        set3(pull_out["Y"], l, zero)
-        set3(pull_out["X"], l, zero)
-
-
-@kernel
-def weights(adjoint, weight, first, i, column, pull_out):
-    """lambda = adjoint + weight * tau, which serves linear and quadratic objectives; both (N, n)."""
-    last = adjoint.shape[0] - 1
-    for l in range(LANES):
-        t = min(first + l, last)
-        pull_out["c"][0, l] = adjoint[t, i] + weight[t, i] * column["torque"][0, l]
-
-
-@kernel
-def push(parent, column, pull_out):
-    """Lambda of a link from its parent's."""
-    for l in range(LANES):
-        set6(pull_out["L"], l, axpy6(pull_out["c"][0, l], get6(column["S"], l), get6(parent["L"], l)))
-
-
-@kernel
-def pull_back(column, own):
-    """Gradient with respect to position, velocity and acceleration of one link."""
-    for l in range(LANES):
-        L, Z, Y, X = get6(own["L"], l), get6(own["Z"], l), get3(own["Y"], l), get3(own["X"], l)
-        S, S1 = get6(column["S"], l), get6(column["S1"], l)
-        q = dot6(L, get6(column["W"], l)) + dot6(get6(column["S2"], l), Z) + dot3(S1[0], Y) + dot3(S[0], X)
-        v = dot6(L, get6(column["U"], l)) + 2.0 * dot6(S1, Z) + dot3(S[0], Y)
-        set3(own["g"], l, (q, v, dot6(L, get6(column["H"], l)) + dot6(S, Z)))
-
-
-@kernel
-def pull_to_parent(column, own, loaded, parent):
-    """Sums over the descendants of the parent."""
-    for l in range(LANES):
-        c = own["c"][0, l]
-        set6(parent["Z"], l, add6(get6(parent["Z"], l), axpy6(c, get6(column["H"], l), get6(own["Z"], l))))
-        set3(parent["Y"], l, add3(get3(parent["Y"], l), axpy3(c, get3(column["B"], l), get3(own["Y"], l))))
-    if loaded:
-        for l in range(LANES):
-            X = axpy3(own["c"][0, l], get3(column["K"], l), get3(own["X"], l))
-            set3(parent["X"], l, add3(get3(parent["X"], l), X))
-
-
-@kernel
-def pull(system, adjoint, weight, first, column, pull_out):
-    """Gradients ``g`` of all links at ``LANES`` time points; needs ``sweep`` with derivatives."""
-    parent, load_row = system.links.parent, system.load_sums.row
-    n = parent.size
-    clear_pull(pull_out[n])
-    for i in range(n):
-        clear_pull(pull_out[i])
-        weights(adjoint, weight, first, i, column[i], pull_out[i])
-        push(pull_out[parent[i]], column[i], pull_out[i])
-    for i in range(n - 1, -1, -1):
-        pull_back(column[i], pull_out[i])
-        if parent[i] < n:
-            pull_to_parent(column[i], pull_out[i], load_row[i] >= 0, pull_out[parent[i]])
-
-
 # Derivatives of torques by parameters, the motion held, at ``LANES`` time points, in O(n) a parameter.
 #
 # A parameter moves links by twists nu that their parents carry, as a coordinate of rate zero would; it changes moments
 # of links, and loads. With N, N', N'' the sums of nu, nu', nu'' over a link and its ancestors, and G the sum of the
 # forces that all this makes beyond the link's own joint,
-#     d tau_i = H_i . N_i'' + B_i . N_i' + K_i . N_i + S_i . G_i.                                                  (8)
-# Derivation: docs/theory/inverse_dynamics.md, section 6.
+#     d tau_i = H_i . N_i'' + B_i . N_i' + K_i . N_i + S_i . G_i.                                                  (7)
+# Derivation: docs/theory/inverse_dynamics.md, section 5.
 
 # Own twist of a link with its rates, sums of those, and the force.
 VARY = row_type(LANES, S=6, S1=6, S2=6, N=6, N1=6, N2=6, G=6)
@@ -305,7 +226,7 @@ def add_by_force(column, own, first, i, k, out):
 
 
 @kernel
-def vary_parameter(system, change, wrench, first, k, work, out):
+def vary_parameter(system, change, wrench, d_wrench, first, k, work, out):
     """Derivatives (N, n, p) of torques at ``LANES`` time points by parameter k; needs ``sweep`` with derivatives."""
     parent, n = system.links.parent, system.links.parent.size
     body, column, vary = work.body, work.column, work.vary
@@ -325,7 +246,7 @@ def vary_parameter(system, change, wrench, first, k, work, out):
     for j in range(system.loads.link.size):
         if change.loads[k, j]:
             i = system.loads.link[j]
-            vary_load(system.loads, j, wrench, change.wrench[:, j, k], change.point[k, j], first, body[i], vary[i])
+            vary_load(system.loads, j, wrench, d_wrench[:, j, k], change.point[k, j], first, body[i], vary[i])
     for i in range(n - 1, -1, -1):
         p, row, load_row = parent[i], system.inertia_sums.row[i], system.load_sums.row[i]
         if change.weighs[k, i]:

@@ -320,7 +320,7 @@ class Variation(NamedTuple):
     twist: np.ndarray  # (p, n + 1, 6) of a link against its parent, in the parent's axes about its origin
     moments: np.ndarray  # (p, n, 10) mass, first moment, inertia about the link's origin, in the link's axes
     point: np.ndarray  # (p, nl, 3) of loads, in the link's axes
-    wrench: np.ndarray  # (N, nl, p, 3) vectors of loads at N time points, in their own axes
+    vector: np.ndarray  # (p, nl, 3) of loads, in their own axes, without the changes of their laws
     moves: np.ndarray  # (p, n + 1) whether the twist of a link against its parent changes
     above: np.ndarray  # (p, n) nearest ancestor that moves, n where another gravity pushes the ground, or -1
     source: np.ndarray  # (p, n) the same, or the link itself
@@ -331,15 +331,12 @@ class Variation(NamedTuple):
 
 def vary_links(
     model: Model, theta: np.ndarray, dtheta: np.ndarray, base: Chain, system: System, by_law: np.ndarray
-) -> tuple[Variation, np.ndarray]:
-    """The changes by the columns of ``dtheta`` (len(theta), p), and those (p, nl, 3) of the loads' constant vectors.
+) -> Variation:
+    """The changes by the columns of ``dtheta`` (len(theta), p).
 
     ``base`` is the chain at theta, ``system`` its links; ``by_law`` (p, nl) says which loads vary with their laws.
     """
     p, n = dtheta.shape[1], system.links.parent.size
-    if p == 0:
-        none = np.zeros((0, len(system.loads.link), 3))
-        return _reached(system, np.zeros((0, n + 1, 6)), np.zeros((0, n, 10)), none, by_law), none
     touched = dtheta[model.tree.theta[:, None] + np.arange(BODY_SIZE)].any(axis=1).T
     chain = Chain(model.tree, theta, base, touched, dtheta)
     turn = _rate(chain.frame).reshape(p, n, 3, 3)
@@ -353,15 +350,17 @@ def vary_links(
     twist[:, n, 3:] = -dtheta.T[:, GRAVITY : GRAVITY + 3]
     point, vector = (_rate(array) for array in load_vectors(model, chain, system.loads))
     loads = by_law | point.any(axis=2) | vector.any(axis=2)
-    return _reached(system, twist, _rate(chain.moments), point, loads), vector
+    return _reached(system, twist, _rate(chain.moments), point, vector, loads)
 
 
 def _rate(array: np.ndarray) -> np.ndarray:
     return array.imag / STEP
 
 
-def _reached(system: System, twist: np.ndarray, moments: np.ndarray, point: np.ndarray, loads: np.ndarray) -> Variation:
-    """Find whom the changes reach; vectors of loads come with the motion."""
+def _reached(
+    system: System, twist: np.ndarray, moments: np.ndarray, point: np.ndarray, vector: np.ndarray, loads: np.ndarray
+) -> Variation:
+    """Find whom the changes reach."""
     parent, (p, rows) = system.links.parent, twist.shape[:2]
     n = rows - 1
     moves, weighs = twist.any(axis=2), moments.any(axis=2)
@@ -376,5 +375,4 @@ def _reached(system: System, twist: np.ndarray, moments: np.ndarray, point: np.n
     for i in range(n - 1, -1, -1):
         if parent[i] < n:
             rises[:, parent[i]] |= rises[:, i] | moves[:, i]
-    wrench = np.zeros((0, loads.shape[1], p, 3))
-    return Variation(twist, moments, point, wrench, moves, above, source, weighs, loads, rises)
+    return Variation(twist, moments, point, vector, moves, above, source, weighs, loads, rises)
