@@ -24,7 +24,7 @@ from mbsim_cli.solve.adjoint.readings import (
 )
 from mbsim_cli.solve.constraint_forces import jacobians
 from mbsim_cli.solve.forward import in_blocks
-from mbsim_cli.solve.inverse.analysis import InverseAnalysis, Trajectory, instants, inverse, with_natural_values
+from mbsim_cli.solve.inverse.analysis import InverseAnalysis, Trajectory, inverse, with_natural_values
 from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, drives_of, saddle
 from mbsim_cli.solve.redundancy import kept_in_range
 from mbsim_cli.solve.sparse import pulled
@@ -155,7 +155,7 @@ def pull_back_inverse(
     torques = width + (problem.reacting.width if problem.reacting else 0)  # their first row
     of_motion, undefined = zeros((theta.size, p), theta.dtype), np.zeros(p, bool)  # adjoints of what prescribes it
     analysis = InverseAnalysis(_of_values(problem))
-    for first, time in instants(problem, analysis):
+    for first, time in analysis.blocks_of_times():
         record, undetermined = analysis.observed(time)
         hat = seen(first, record)
         set_aside_undefined(hat, undetermined, undefined)

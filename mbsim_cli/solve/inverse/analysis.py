@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,19 +24,10 @@ from mbsim_cli.solve.inverse.torques import InverseDynamics
 from mbsim_cli.system import cached_property
 
 
-class MotionVariation(NamedTuple):
-    """Derivatives (B, n, p) of a motion by the parameters."""
-
-    position: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
-
-
 class Trajectory:
     """A prescribed motion; ``varies`` lists the parameters that change it."""
 
     def __init__(self, problem: Problem):
-        self._problem = problem
         assert problem.prescribed is not None
         self._given: Prescribed = problem.prescribed
         self._laws, self._theta = problem.model.laws, problem.theta
@@ -55,7 +45,7 @@ class Trajectory:
         shape, dtype = (len(time), len(self._distinct)), self._theta.dtype
         time = np.ascontiguousarray(time, dtype=float)
         of_laws = [np.zeros(shape, dtype) for _ in range(3)]
-        prescribe(self._laws, self._theta, self._distinct, np.ones(shape[1]), time, *of_laws)
+        prescribe(self._laws, self._theta, self._distinct, time, *of_laws)
         motion = Motion(time, *(self._given.sign * values.take(self._follows, axis=1) for values in of_laws))
         columns, factors = self._given.table_column, self._theta[self._given.table_scale]
         if columns.size:
@@ -81,13 +71,14 @@ class Trajectory:
         sign = self._given.sign[self._given.table_column]
         return sign * value, sign * rate, sign * second
 
-    def variation(self, time: np.ndarray) -> MotionVariation:
-        """Derivatives (B, n, k) by the k parameters that ``varies`` lists."""
-        shape = (len(time), len(self._given.law), len(self.varies))
-        varied = MotionVariation(*(np.zeros(shape, self._theta.dtype) for _ in range(3)))
+    def variation(self, time: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Derivatives (B, n, k) of positions, velocities, accelerations by the k parameters that ``varies`` lists."""
+        shape = (len(time), len(self._distinct), len(self.varies))
+        of_laws = [np.zeros(shape, self._theta.dtype) for _ in range(3)]
         dtheta = np.ascontiguousarray(self._dtheta[:, self.varies])
         time = np.ascontiguousarray(time, dtype=float)
-        vary_prescribed(self._laws, self._theta, dtheta, self._given.law, self._given.sign, time, *varied)
+        vary_prescribed(self._laws, self._theta, dtheta, self._distinct, time, *of_laws)
+        varied = tuple(self._given.sign[:, None] * values.take(self._follows, axis=1) for values in of_laws)
         columns, factors = self._given.table_column, dtheta[self._given.table_scale]
         if factors.any():
             for stored, values in zip(varied, self._from_table(time), strict=True):
@@ -98,8 +89,9 @@ class Trajectory:
         """Add to theta_out (len(theta), p), of laws and factors, what adjoints of the motion (B, n, p) make."""
         if not self.varies.size:  # nothing to compile for
             return
-        rates = hat.z, hat.zd, hat.zdd
-        pull_prescribed(self._laws, self._theta, self._given.law, self._given.sign, time, *rates, theta_out)
+        rates = hat[:3]
+        of_laws = (self._given.sign[:, None] * each for each in rates)
+        pull_prescribed(self._laws, self._theta, self._given.law, time, *of_laws, theta_out)
         columns = self._given.table_column
         if columns.size:
             for values, adjoint in zip(self._from_table(time), rates, strict=True):
@@ -166,9 +158,20 @@ class InverseAnalysis:
         self.p = problem.theta_rho.shape[1]
         self.trajectory = Trajectory(problem)
         # a motion that parameters change passes that on through the matrices
-        self.through = self.p > 0 and self.trajectory.varies.size > 0
+        self.through = self.trajectory.varies.size > 0
         self.torques = InverseDynamics(problem, matrices=self.wanted or self.through)
         self._dtype = problem.theta.dtype.type
+        n = allocate.sizes(problem.model)[1]
+        rows = BLOCK_NUMBERS // max(1, n * ((3 * n if self.torques.matrices else 4) + self.p))
+        rows = max(1, min(4096, rows))
+        self.rows = rows // LANES * LANES or rows  # time points of a block
+
+    def blocks_of_times(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the number of the first time point of each block, and its times (B,)."""
+        options = self.problem.options
+        total = round(options.duration / options.step) + 1
+        for start in range(0, total, self.rows):
+            yield start, np.arange(start, min(start + self.rows, total)) * options.step
 
     def at(self, time: np.ndarray, room: Torques | None = None) -> InverseBlock:
         """The block of the given time points (B,), in ``room`` if given; raise AnalysisError where it is not finite."""
@@ -200,7 +203,7 @@ class InverseAnalysis:
         return record._replace(sensors=sensors), undetermined
 
     def _sensors(
-        self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray
+        self, motion: Motion, varied: tuple[np.ndarray, ...] | None, torque: np.ndarray, by_parameter: np.ndarray
     ) -> tuple[Record | None, np.ndarray, np.ndarray, np.ndarray]:
         """The record that sensors need, or None; their values (B, width) and derivatives (B, width, p), torques last.
 
@@ -227,7 +230,7 @@ class InverseAnalysis:
             np.concatenate([undetermined, determined], axis=1),
         )
 
-    def _records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:
+    def _records(self, motion: Motion, varied: tuple[np.ndarray, ...] | None) -> tuple[Record, SensitivityRecord]:
         """Rows of the motion and of its derivatives."""
         rows = len(motion.time)
         record = allocate.record(self.model, rows, self._dtype)
@@ -265,8 +268,8 @@ def with_natural_values(problem: Problem) -> Problem:
     dtheta = allocate.padded_directions(problem.theta_rho, problem.theta.dtype.type)
     start = Instant(problem, problem.theta.copy(), dtheta)
     start.state.z[:] = trajectory.at(time).position[0]
-    if p and trajectory.varies.size:
-        start.sens.z[:, trajectory.varies] = trajectory.variation(time).position[0]
+    if trajectory.varies.size:
+        start.sens.z[:, trajectory.varies] = trajectory.variation(time)[0][0]
     start.evaluate()
     for index, measure in automatic:
         start.theta[index], start.dtheta[index] = start.out.measures[measure], start.out.d_measures[measure]
@@ -280,7 +283,7 @@ def _is_read(problem: Problem, index: int) -> bool:
     return bool(law != NONE or problem.theta[stiffness] != 0.0 or problem.theta_rho[stiffness].any())
 
 
-def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[InverseBlock]:
+def inverse(problem: Problem) -> Iterator[InverseBlock]:
     """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError.
 
     A block is valid until the next one, which overwrites it.
@@ -291,8 +294,8 @@ def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[Inv
         yield from inverse_of_loops(problem)
         return
     analysis = InverseAnalysis(problem)
-    room = analysis.torques.room(block_steps or _block_steps(problem, analysis))
-    for _, time in instants(problem, analysis, block_steps):
+    room = analysis.torques.room(analysis.rows)
+    for _, time in analysis.blocks_of_times():
         try:
             block = analysis.at(time, room)
         except AnalysisError as failure:
@@ -301,21 +304,3 @@ def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[Inv
                 yield analysis.at(before, room)
             raise
         yield block
-
-
-def instants(
-    problem: Problem, analysis: InverseAnalysis, block_steps: int | None = None
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the number of the first time point of each block, and its times (B,)."""
-    options = problem.options
-    total = round(options.duration / options.step) + 1
-    size = block_steps or _block_steps(problem, analysis)
-    for start in range(0, total, size):
-        yield start, np.arange(start, min(start + size, total)) * options.step
-
-
-def _block_steps(problem: Problem, analysis: InverseAnalysis) -> int:
-    n = allocate.sizes(problem.model)[1]
-    numbers = n * ((3 * n if analysis.torques.matrices else 4) + analysis.p)
-    steps = max(1, min(4096, BLOCK_NUMBERS // max(numbers, 1)))
-    return steps // LANES * LANES or steps

@@ -71,7 +71,7 @@ class Steered(Instant):
         varies = trajectory.varies
         if self._start is None:
             begin = np.zeros(1)
-            self._start = trajectory.at(begin).position[0], trajectory.variation(begin).position[0]
+            self._start = trajectory.at(begin).position[0], trajectory.variation(begin)[0][0]
         now, change = trajectory.at(np.array([t])), trajectory.variation(np.array([t]))
         eq, (start, d_start) = self.work.eq, self._start
         for level, phi in enumerate((eq.phi, eq.phi1, eq.phi2)):
@@ -96,7 +96,6 @@ class DriveSampler(Sampler):
             wide[:, : self.p] = dtheta[:, : self.p]
             dtheta = wide
         super().__init__(problem, start, dtheta, partial(Steered, units=self.p if matrices else None))
-        self.loops = np.setdiff1d(self.path.rows, self.drives.row)
         self.weight = start.theta[self.drives.weight]
         self.found: list[Driven] = []  # of the samples that no block has yet
 

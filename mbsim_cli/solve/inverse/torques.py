@@ -50,7 +50,6 @@ class Lanes:
         self._system = system(model, theta, chain)
         loads = self._system.loads
         self._law = model.forces.law[loads.element, 0].reshape(-1)
-        self._sign = np.ones(self._law.size)
         by_law = np.zeros((dtheta.shape[1], self._law.size), bool)
         for load in np.flatnonzero(self._law != NONE):  # whether the law's coefficients vary with each parameter
             by_law[:, load] = (dtheta[law_entries(model.laws, [self._law[load]])] != 0.0).any(axis=0)
@@ -70,7 +69,7 @@ class Lanes:
         d_wrench = np.ascontiguousarray(factor[:, :, None, None] * d_vector)  # (B, nl, p, 3)
         if self._law_varies:
             rates = tuple(np.zeros(d_wrench.shape[:3]) for _ in range(3))
-            vary_prescribed(self._model.laws, self._theta, self._dtheta, self._law, self._sign, motion.time, *rates)
+            vary_prescribed(self._model.laws, self._theta, self._dtheta, self._law, motion.time, *rates)
             d_wrench += rates[0][..., None] * vector[:, None]
         *filled, finite = found
         finite[...] = lane_derivatives(self._system, motion, wrench, self._change, d_wrench, self._work, *filled)
@@ -80,7 +79,7 @@ class Lanes:
         factor = np.ones((len(time), self._law.size))
         if (self._law != NONE).any():
             rates = np.zeros_like(factor), np.zeros_like(factor)
-            prescribe(self._model.laws, self._theta, self._law, self._sign, time, factor, *rates)
+            prescribe(self._model.laws, self._theta, self._law, time, factor, *rates)
         return factor
 
 

@@ -19,25 +19,17 @@ ENTRY = np.dtype([(name, np.float64, (LANES,)) for name in ("q", "v", "a")])
 
 
 @kernel
-def _below(own, ancestor, entry_out):
-    """Row of the link, column of an ancestor."""
+def _below(loaded, own, ancestor, entry_out):
+    """Row of the link, column of an ancestor; with ``loaded`` the subtree carries loads."""
     for l in range(LANES):
         H, B = get6(own["H"], l), get3(own["B"], l)
         S, S1 = get6(ancestor["S"], l), get6(ancestor["S1"], l)
         entry_out["q"][l] = dot6(get6(ancestor["S2"], l), H) + dot3(S1[0], B)
         entry_out["v"][l] = 2.0 * dot6(S1, H) + dot3(S[0], B)
         entry_out["a"][l] = dot6(S, H)
-
-
-@kernel
-def _below_loaded(own, ancestor, entry_out):
-    """``_below`` with loads on the subtree."""
-    for l in range(LANES):
-        H, B, K = get6(own["H"], l), get3(own["B"], l), get3(own["K"], l)
-        S, S1 = get6(ancestor["S"], l), get6(ancestor["S1"], l)
-        entry_out["q"][l] = dot6(get6(ancestor["S2"], l), H) + dot3(S1[0], B) + dot3(S[0], K)
-        entry_out["v"][l] = 2.0 * dot6(S1, H) + dot3(S[0], B)
-        entry_out["a"][l] = dot6(S, H)
+    if loaded:
+        for l in range(LANES):
+            entry_out["q"][l] += dot3(get3(ancestor["S"], l), get3(own["K"], l))
 
 
 @kernel
@@ -57,10 +49,8 @@ def form_row(related, loaded, i, column, row_out):
         for j in range(related.start[k], related.stop[k]):
             if j >= i:
                 _above(column[i], column[j], row_out[j])
-            elif loaded:
-                _below_loaded(column[i], column[j], row_out[j])
             else:
-                _below(column[i], column[j], row_out[j])
+                _below(loaded, column[i], column[j], row_out[j])
 
 
 @kernel
@@ -90,7 +80,7 @@ VARY = row_type(LANES, S=6, S1=6, S2=6, N=6, N1=6, N2=6, G=6)
 
 @kernel
 def vary_gravity(push, own):
-    """Another gravity is another acceleration of the ground."""
+    """Twist of the ground: another gravity is another acceleration of it."""
     zero = (0.0, 0.0, 0.0)
     for l in range(LANES):
         set6(own["N"], l, (zero, zero))
@@ -114,20 +104,11 @@ def vary_place(twist, parent, own):
 
 @kernel
 def sum_twists(above, own):
-    """Twist of the link in all, from that of the nearest link above that moves."""
+    """Twist of the link in all, from that of the nearest link above that moves, or of the ground."""
     for l in range(LANES):
         set6(own["N"], l, add6(get6(above["N"], l), get6(own["S"], l)))
         set6(own["N1"], l, add6(get6(above["N1"], l), get6(own["S1"], l)))
         set6(own["N2"], l, add6(get6(above["N2"], l), get6(own["S2"], l)))
-
-
-@kernel
-def begin_twists(own):
-    """``sum_twists`` where no link above moves."""
-    for l in range(LANES):
-        set6(own["N"], l, get6(own["S"], l))
-        set6(own["N1"], l, get6(own["S1"], l))
-        set6(own["N2"], l, get6(own["S2"], l))
 
 
 @kernel
@@ -231,16 +212,11 @@ def vary_parameter(system, change, wrench, d_wrench, first, k, work, out):
     parent, n = system.links.parent, system.links.parent.size
     body, column, vary = work.body, work.column, work.vary
     source, rises, moves = change.source[k], change.rises[k], change.moves[k]
-    if moves[n]:
-        vary_gravity(change.twist[k, n], vary[n])
+    vary_gravity(change.twist[k, n], vary[n])
     for i in range(n):
         if moves[i]:
             vary_place(change.twist[k, i], body[parent[i]], vary[i])
-            above = change.above[k, i]
-            if above >= 0:
-                sum_twists(vary[above], vary[i])
-            else:
-                begin_twists(vary[i])
+            sum_twists(vary[source[parent[i]]], vary[i])
         if rises[i]:
             clear_force(vary[i])
     for j in range(system.loads.link.size):
@@ -251,7 +227,7 @@ def vary_parameter(system, change, wrench, d_wrench, first, k, work, out):
         p, row, load_row = parent[i], system.inertia_sums.row[i], system.load_sums.row[i]
         if change.weighs[k, i]:
             vary_weight(change.moments[k, i], body[i], vary[i])
-        if source[i] >= 0:
+        if source[i] < n or moves[n]:
             write_by_twist(load_row >= 0, column[i], vary[source[i]], first, i, k, out)
         if rises[i]:
             add_by_force(column[i], vary[i], first, i, k, out)

@@ -75,14 +75,12 @@ def gather(motion, first, links, column_out):
 @kernel
 def start_ground(links, body_out):
     """Pose of the ground; gravity is an upward acceleration of it."""
-    ground = body_out[links.parent.size]
-    zero = scale3(0.0, (links.gravity[0], links.gravity[1], links.gravity[2]))
-    up = scale3(-1.0, (links.gravity[0], links.gravity[1], links.gravity[2]))
+    ground, g, zero = body_out[links.parent.size], links.gravity, (0.0, 0.0, 0.0)
     for l in range(LANES):
         set9(ground["R"], l, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
         set3(ground["r"], l, zero)
         set6(ground["V"], l, (zero, zero))
-        set6(ground["A"], l, (zero, up))
+        set6(ground["A"], l, (zero, (-g[0], -g[1], -g[2])))
 
 
 @kernel

@@ -72,18 +72,18 @@ class System(NamedTuple):
 
 def system(model: Model, theta: np.ndarray, chain: "Chain") -> System:
     """Links of a tree of one-dof columns; Euler parameters and springs are not for this path."""
-    chain.weigh()
+    mass, center, inertia = chain.weigh()
     loads = _loads(model, chain)
     parent = chain.parent
     loaded = np.zeros(parent.size, bool)
     loaded[loads.link] = True
-    heavy = (chain.mass != 0.0) | (chain.inertia != 0.0).any(axis=1)
-    mass_below = chain.mass.copy()
+    heavy = (mass != 0.0) | (inertia != 0.0).any(axis=1)
+    mass_below = mass.copy()
     for i in range(parent.size - 1, -1, -1):
         if parent[i] < parent.size:
             mass_below[parent[i]] += mass_below[i]
     links = Links(
-        parent, chain.turns, chain.travels, chain.frame, chain.arm, chain.mass, chain.center, chain.inertia,
+        parent, chain.turns, chain.travels, chain.frame, chain.arm, mass, center, inertia,
         theta[GRAVITY : GRAVITY + 3].copy(),
     )  # fmt: skip
     return System(links, related(parent), _sums(parent, heavy | loaded), _sums(parent, loaded), mass_below, loads)
@@ -99,11 +99,11 @@ class Chain:
     def __init__(self, tree, theta, base=None, touched=None, change=None):
         n, nb, lead = tree.column_kind.size, tree.parent.size, () if change is None else change.shape[1:]
         self._tree, self._theta, self._change = tree, theta, change
-        self._dtype = theta.dtype if change is None else np.dtype(complex)
+        dtype = float if change is None else complex
         self._lay_out(n, nb) if base is None else self._take_over(base)
-        self.frame, self.arm = np.zeros((*lead, n, 9), self._dtype), np.zeros((*lead, n, 3), self._dtype)
-        self.E = np.zeros((*lead, nb + 1, 3, 3), self._dtype)  # body axes to link axes, the ground's behind
-        self.e = np.zeros((*lead, nb + 1, 3), self._dtype)  # body origin in link axes
+        self.frame, self.arm = np.zeros((*lead, n, 9), dtype), np.zeros((*lead, n, 3), dtype)
+        self.E = np.zeros((*lead, nb + 1, 3, 3), dtype)  # body axes to link axes, the ground's behind
+        self.e = np.zeros((*lead, nb + 1, 3), dtype)  # body origin in link axes
         if base is None:
             self.E[GROUND] = np.eye(3)
         else:
@@ -126,7 +126,7 @@ class Chain:
             link[i] = carrier
         self.parent, self.travels = np.array(parent, np.int64), np.array(travels)
         self.turns = among(tree.column_kind, TURNING)
-        self.link = np.array(link[:nb], np.int64)  # link that carries each body, n for the ground
+        self.link = np.array(link, np.int64)  # link that carries each body, n for the ground, which is the last
         self.axes = _AXES[(tree.column_kind - TRANSLATIONS[0]) % 3]  # (n, 3, 3)
         self.fixed = np.diff(tree.first_column) == 0  # (nb,) bodies without columns
 
@@ -201,14 +201,14 @@ class Chain:
         """Mass, centre of mass and inertia of the bodies of each link together."""
         n = self.parent.size
         link, _, block, E, e = self._weighing()
-        mass, own = block[:, MASS], e + apply(E, block[:, COM : COM + 3])
-        self.mass, self.center, J = np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3))
-        np.add.at(self.mass, link, mass)
-        np.add.at(self.center, link, mass[:, None] * own)
-        self.center /= np.where(self.mass == 0.0, 1.0, self.mass)[:, None]
-        parts = E @ block[:, INERTIA + _FULL] @ E.transpose(0, 2, 1), _shifted(mass, own - self.center[link])
+        of_body, own = block[:, MASS], e + apply(E, block[:, COM : COM + 3])
+        mass, center, J = np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3))
+        np.add.at(mass, link, of_body)
+        np.add.at(center, link, of_body[:, None] * own)
+        center /= np.where(mass == 0.0, 1.0, mass)[:, None]
+        parts = E @ block[:, INERTIA + _FULL] @ E.transpose(0, 2, 1), _shifted(of_body, own - center[link])
         np.add.at(J, np.repeat(link, 2), np.stack(parts, axis=1).reshape(-1, 3, 3))
-        self.inertia = _entries(J)
+        return mass, center, _entries(J)
 
     @property
     def moments(self):
@@ -216,7 +216,7 @@ class Chain:
 
         Of a stack, only what differs: the rest is zero.
         """
-        found = np.zeros((*self.arm.shape[:-1], 10), self._dtype)
+        found = np.zeros((*self.arm.shape[:-1], 10), self.arm.dtype)
         link, at, block, E, e = self._weighing()
         mass, own = block[:, MASS], e + apply(E, block[:, COM : COM + 3])
         J = E @ block[:, INERTIA + _FULL] @ np.swapaxes(E, -1, -2) + _shifted(mass, own)
@@ -283,17 +283,10 @@ def _sums(parent, own):
 
 
 def _loads(model, chain):
-    forces, n = model.forces, chain.parent.size
-    picked = [f for f in range(forces.kind.size) if forces.kind[f] != Force.ALONG_MEASURE]
-    body = [int(model.pairs.b[forces.pair[f]]) for f in picked]
-    kept = [(f, b) for f, b in zip(picked, body, strict=True) if b != GROUND and chain.link[b] < n]
-    none = np.zeros((len(kept), 3))
-    loads = Loads(
-        np.array([chain.link[b] for _, b in kept], np.int64),
-        np.array([f for f, _ in kept], np.int64),
-        np.array([forces.kind[f] == Force.TORQUE for f, _ in kept], bool),
-        np.array([forces.axes[f] == Axes.BODY for f, _ in kept], bool), none, none,
-    )  # fmt: skip
+    link = chain.link[model.pairs.b[model.forces.pair]]
+    element = np.flatnonzero(link < chain.parent.size)
+    kind, axes, none = model.forces.kind[element], model.forces.axes[element], np.zeros((element.size, 3))
+    loads = Loads(link[element], element, kind == Force.TORQUE, axes == Axes.BODY, none, none)
     point, vector = load_vectors(model, chain, loads)
     return loads._replace(point=point, vector=vector)
 
@@ -322,8 +315,7 @@ class Variation(NamedTuple):
     point: np.ndarray  # (p, nl, 3) of loads, in the link's axes
     vector: np.ndarray  # (p, nl, 3) of loads, in their own axes, without the changes of their laws
     moves: np.ndarray  # (p, n + 1) whether the twist of a link against its parent changes
-    above: np.ndarray  # (p, n) nearest ancestor that moves, n where another gravity pushes the ground, or -1
-    source: np.ndarray  # (p, n) the same, or the link itself
+    source: np.ndarray  # (p, n + 1) the link itself or its nearest ancestor that moves, else the ground
     weighs: np.ndarray  # (p, n) whether its moments change
     loads: np.ndarray  # (p, nl) whether the load changes
     rises: np.ndarray  # (p, n) whether forces in the subtree change, beyond those of the link's own twist
@@ -364,15 +356,13 @@ def _reached(
     parent, (p, rows) = system.links.parent, twist.shape[:2]
     n = rows - 1
     moves, weighs = twist.any(axis=2), moments.any(axis=2)
-    above, source = np.full((p, n), -1), np.full((p, n), -1)
+    source = np.full((p, n + 1), n)
     for i in range(n):
-        beyond = source[:, parent[i]] if parent[i] < n else np.where(moves[:, n], n, -1)
-        above[:, i] = beyond
-        source[:, i] = np.where(moves[:, i], i, beyond)
+        source[:, i] = np.where(moves[:, i], i, source[:, parent[i]])
     rises = weighs.copy()
     for j, link in enumerate(system.loads.link):
         rises[:, link] |= loads[:, j]
     for i in range(n - 1, -1, -1):
         if parent[i] < n:
             rises[:, parent[i]] |= rises[:, i] | moves[:, i]
-    return Variation(twist, moments, point, vector, moves, above, source, weighs, loads, rises)
+    return Variation(twist, moments, point, vector, moves, source, weighs, loads, rises)
