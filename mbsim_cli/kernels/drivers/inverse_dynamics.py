@@ -95,7 +95,7 @@ def lane_derivatives(
     Return whether all of them are finite: to look at numbers that have left the caches takes longer.
     """
     total, n = torque_out.shape
-    related, load_row = system.related, system.load_sums.row
+    related, load_rows = system.related, system.load_rows
     finite = True
     for first in range(0, total, LANES):
         count = min(LANES, total - first)
@@ -107,7 +107,7 @@ def lane_derivatives(
         for k in range(by_parameter_out.shape[2]):
             vary_parameter(system, change, wrench, d_wrench, first, k, work, by_parameter_out)
         for i in range(n):
-            form_row(related, load_row[i] >= 0, i, work.column, work.row)
+            form_row(related, load_rows[i] >= 0, i, work.column, work.row)
             write_entries(related, i, first, count, work.row, by_q_out, by_v_out, by_a_out)
             for l in range(count):
                 torque_out[first + l, i] = work.column[i]["torque"][0, l]

@@ -49,7 +49,7 @@ class Lanes:
         chain = Chain(model.tree, theta)
         self._system = system(model, theta, chain)
         loads = self._system.loads
-        self._law = model.forces.law[loads.element, 0].reshape(-1)
+        self._law = model.forces.law[loads.element, 0]
         by_law = np.zeros((dtheta.shape[1], self._law.size), bool)
         for load in np.flatnonzero(self._law != NONE):  # whether the law's coefficients vary with each parameter
             by_law[:, load] = (dtheta[law_entries(model.laws, [self._law[load]])] != 0.0).any(axis=0)

@@ -224,7 +224,7 @@ def vary_parameter(system, change, wrench, d_wrench, first, k, work, out):
             i = system.loads.link[j]
             vary_load(system.loads, j, wrench, d_wrench[:, j, k], change.point[k, j], first, body[i], vary[i])
     for i in range(n - 1, -1, -1):
-        p, row, load_row = parent[i], system.inertia_sums.row[i], system.load_sums.row[i]
+        p, row, load_row = parent[i], system.rows[i], system.load_rows[i]
         if change.weighs[k, i]:
             vary_weight(change.moments[k, i], body[i], vary[i])
         if source[i] < n or moves[n]:

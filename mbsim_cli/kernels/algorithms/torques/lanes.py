@@ -39,7 +39,6 @@ from mbsim_cli.kernels.algebra.vectors import (
     sub3,
     symmetric_rotate,
 )
-from mbsim_cli.kernels.algorithms.torques.links import ADD, COPY
 from mbsim_cli.kernels.compiler.jit import kernel
 
 LANES = 16
@@ -75,12 +74,13 @@ def gather(motion, first, links, column_out):
 @kernel
 def start_ground(links, body_out):
     """Pose of the ground; gravity is an upward acceleration of it."""
-    ground, g, zero = body_out[links.parent.size], links.gravity, (0.0, 0.0, 0.0)
+    ground, g = body_out[links.parent.size], (links.gravity[0], links.gravity[1], links.gravity[2])
+    zero, up = scale3(0.0, g), scale3(-1.0, g)
     for l in range(LANES):
         set9(ground["R"], l, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
         set3(ground["r"], l, zero)
         set6(ground["V"], l, (zero, zero))
-        set6(ground["A"], l, (zero, (-g[0], -g[1], -g[2])))
+        set6(ground["A"], l, (zero, up))
 
 
 @kernel
@@ -224,42 +224,28 @@ def clear_load(load_out):
 
 
 @kernel
-def to_parent(action, own, parent):
-    """Form the parent's sum; about one origin sums need no shifts."""
-    if action == ADD:
-        for l in range(LANES):
-            set3(parent["h"], l, add3(get3(parent["h"], l), get3(own["h"], l)))
-            for j in range(6):
-                parent["J"][j, l] += own["J"][j, l]
-            for j in range(6):
-                parent["F"][j, l] += own["F"][j, l]
-            for j in range(9):
-                parent["P"][j, l] += own["P"][j, l]
-            for j in range(3):
-                parent["p"][j, l] += own["p"][j, l]
-    elif action == COPY:
-        for l in range(LANES):
-            set3(parent["h"], l, get3(own["h"], l))
-            for j in range(6):
-                parent["J"][j, l] = own["J"][j, l]
-            set6(parent["F"], l, get6(own["F"], l))
-            set9(parent["P"], l, get9(own["P"], l))
-            set3(parent["p"], l, get3(own["p"], l))
+def to_parent(own, parent):
+    """Add to the parent's sum; about one origin sums need no shifts."""
+    for l in range(LANES):
+        set3(parent["h"], l, add3(get3(parent["h"], l), get3(own["h"], l)))
+        for j in range(6):
+            parent["J"][j, l] += own["J"][j, l]
+        for j in range(6):
+            parent["F"][j, l] += own["F"][j, l]
+        for j in range(9):
+            parent["P"][j, l] += own["P"][j, l]
+        for j in range(3):
+            parent["p"][j, l] += own["p"][j, l]
 
 
 @kernel
-def load_to_parent(action, own, parent):
-    """Form the parent's load matrix."""
-    if action == ADD:
-        for l in range(LANES):
-            for j in range(9):
-                parent["D"][j, l] += own["D"][j, l]
-            for j in range(3):
-                parent["f"][j, l] += own["f"][j, l]
-    elif action == COPY:
-        for l in range(LANES):
-            set9(parent["D"], l, get9(own["D"], l))
-            set3(parent["f"], l, get3(own["f"], l))
+def load_to_parent(own, parent):
+    """Add to the parent's load matrix."""
+    for l in range(LANES):
+        for j in range(9):
+            parent["D"][j, l] += own["D"][j, l]
+        for j in range(3):
+            parent["f"][j, l] += own["f"][j, l]
 
 
 @kernel
@@ -327,22 +313,22 @@ def clear_column(column_out):
 @kernel
 def sweep(system, motion, wrench, first, derivatives, work):
     """Torques of ``LANES`` time points and, where ``derivatives`` are wanted, the columns that they are made of."""
-    links, sums, load_sums = system.links, system.inertia_sums, system.load_sums
+    links, rows, load_rows = system.links, system.rows, system.load_rows
     body, column, total, load_total = work.body, work.column, work.total, work.load
     n = links.parent.size
     gather(motion, first, links, column)
     start_ground(links, body)
     for i in range(n):
         move_link(links, i, body[links.parent[i]], body[i], column[i])
-        if sums.own[i]:
+        if rows[i] == i:
             weigh(links, i, body[i], total[i])
-        if load_sums.own[i]:
+        if load_rows[i] == i:
             clear_load(load_total[i])
     for k in range(system.loads.link.size):
         i = system.loads.link[k]
         load_link(system.loads, k, wrench, first, body[i], total[i], load_total[i])
     for i in range(n - 1, -1, -1):
-        row, load_row, p = sums.row[i], load_sums.row[i], links.parent[i]
+        row, load_row, p = rows[i], load_rows[i], links.parent[i]
         if row < 0:
             clear_column(column[i])
         elif derivatives:
@@ -351,7 +337,7 @@ def sweep(system, motion, wrench, first, derivatives, work):
                 load_columns(load_total[load_row], column[i])
         else:
             torque_alone(total[row], column[i])
-        if p < n and row >= 0:
-            to_parent(sums.action[i], total[row], total[p])
-        if p < n and load_row >= 0:
-            load_to_parent(load_sums.action[i], load_total[load_row], load_total[p])
+        if p < n and row >= 0 and rows[p] == p:
+            to_parent(total[row], total[p])
+        if p < n and load_row >= 0 and load_rows[p] == p:
+            load_to_parent(load_total[load_row], load_total[p])

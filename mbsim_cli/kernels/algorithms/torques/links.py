@@ -12,7 +12,6 @@ from mbsim_cli.model.codes import TRANSLATIONS, TURNING, Axes, Force
 from mbsim_cli.model.coordinates import all_but, among
 from mbsim_cli.model.layout import BODY_SIZE, COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, STEP, Model
 
-NOTHING, COPY, ADD = 0, 1, 2
 _AXES = np.array([np.roll(np.eye(3), axis + 1, axis=0) for axis in range(3)])  # z becomes the column's axis
 _FULL = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # entries xx yy zz xy xz yz of a symmetric matrix
 _SYMMETRIC = np.array([0, 4, 8, 1, 2, 5])  # and where they stand in one of nine
@@ -40,14 +39,6 @@ class Related(NamedTuple):
     stop: np.ndarray
 
 
-class Sums(NamedTuple):
-    """How subtree sums are formed; links without an own part share their only child's sum."""
-
-    own: np.ndarray  # (n,) whether the link has a part of its own
-    row: np.ndarray  # (n,) where the sum of link i stands, or -1 for an empty one
-    action: np.ndarray  # (n,) what the sum of link i does to its parent's: NOTHING, COPY, ADD
-
-
 class Loads(NamedTuple):
     """Applied forces and torques, nl of them, on links."""
 
@@ -64,8 +55,8 @@ class System(NamedTuple):
 
     links: Links
     related: Related
-    inertia_sums: Sums
-    load_sums: Sums
+    rows: np.ndarray  # (n,) link where the sum over each subtree stands: links that add nothing share it; or -1
+    load_rows: np.ndarray  # (n,) the same of load matrices
     mass_below: np.ndarray  # (n,) mass of each subtree
     loads: Loads
 
@@ -86,7 +77,7 @@ def system(model: Model, theta: np.ndarray, chain: "Chain") -> System:
         parent, chain.turns, chain.travels, chain.frame, chain.arm, mass, center, inertia,
         theta[GRAVITY : GRAVITY + 3].copy(),
     )  # fmt: skip
-    return System(links, related(parent), _sums(parent, heavy | loaded), _sums(parent, loaded), mass_below, loads)
+    return System(links, related(parent), _rows(parent, heavy | loaded), _rows(parent, loaded), mass_below, loads)
 
 
 class Chain:
@@ -259,27 +250,14 @@ def related(parent):
     return Related(np.searchsorted(rows, np.arange(n + 1)), start, stop)
 
 
-def _sums(parent, own):
-    """Plan of the subtree sums of links some of which have an own part."""
-    n = parent.size
-    row, action = np.full(n, -1), np.full(n, NOTHING)
-    parts = own.astype(np.int64)  # nonempty sums that meet in a link
-    for i in range(n - 1, -1, -1):
-        if parts[i] > 0 and parent[i] < n:
-            parts[parent[i]] += 1
-    started = own.copy()
-    for i in range(n - 1, -1, -1):
-        if own[i] or parts[i] > 1:
-            row[i] = i
+def _rows(parent, own):
+    """Where the subtree sum of each link stands, if some links have an own part of it."""
+    rows = np.where(own, np.arange(parent.size), -1)
+    for i in range(parent.size - 1, -1, -1):
         p = parent[i]
-        if row[i] < 0 or p == n:
-            continue
-        if parts[p] == 1:
-            row[p] = row[i]
-        else:
-            action[i] = ADD if started[p] else COPY
-            started[p] = True
-    return Sums(own, row, action)
+        if p < parent.size and rows[i] >= 0:
+            rows[p] = rows[i] if rows[p] < 0 else p
+    return rows
 
 
 def _loads(model, chain):
