@@ -136,7 +136,10 @@ def ldl_solve(u, inverse, b):
 # or two below the first panel meet each other only, and stay in the matrix.
 
 SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
-PIVOTS = 9  # of a panel: the three inverse pivots, multiples of its rows (01, 02, 12) and of its columns (10, 20, 21)
+PIVOTS = 9  # numbers of a panel in ``pivot``
+INVERSES = 0  # place of the three inverse pivots among them
+MULTIPLES = 3  # of multiples of rows 1 and 2 that its rows 0 and 1 lose: 01, 02, 12
+SHARES = 6  # of its rows 1 and 2, in columns 0 and 1, over their pivots: 10, 20, 21
 
 
 @kernel
@@ -151,7 +154,7 @@ def eliminate_panels(panels, a, lower_out, upper_out, pivot_out):
         k, first, last = below + 3 * p, panels.first[p], panels.first[p + 1]
         if not _within(a, k, PIVOTS * p, pivot_out):
             return False
-        l01, l02, l12 = _multiples(pivot_out, p)
+        l01, l02, l12 = _of_panel(pivot_out, p, MULTIPLES)
         for s in range(panels.block_first[p], panels.block_first[p + 1]):
             for g in range(panels.block[s], panels.block[s] + WIDTH, width(a)):
                 c = block(a, g)
@@ -164,7 +167,20 @@ def eliminate_panels(panels, a, lower_out, upper_out, pivot_out):
         for s in range(panels.block_first[p], panels.block_first[p + 1]):
             for g in range(panels.block[s], panels.block[s] + WIDTH, width(a)):
                 _subtract_rows(panels.neighbour, first, last, k, block(a, g), lower_out, a)
-    return _eliminate_below(a, below)
+    for k in range(below - 1, -1, -1):  # what no panel holds: in place, the pivots as their inverses
+        if not abs(a[k, k].real) > 0.0:
+            return False
+        a[k, k] = 1.0 / a[k, k]
+        for i in range(k):
+            before = a[i, i]
+            a[i, k] *= a[k, k]
+            for j in range(k):
+                a[i, j] -= a[i, k] * a[k, j]
+            if not _kept(a[i, i], before):
+                return False
+        for i in range(k):
+            a[k, i] *= a[k, k]
+    return True
 
 
 @inlined
@@ -194,26 +210,15 @@ def _within(a, k, o, pivot_out):
 
 
 @inlined
-def _inverses(pivot, p):
-    return at(pivot, PIVOTS * p), at(pivot, PIVOTS * p + 1), at(pivot, PIVOTS * p + 2)
-
-
-@inlined
-def _multiples(pivot, p):
-    """Multiples of rows 1 and 2 that are subtracted from a panel's rows 0 and 1."""
-    return at(pivot, PIVOTS * p + 3), at(pivot, PIVOTS * p + 4), at(pivot, PIVOTS * p + 5)
-
-
-@inlined
-def _shares(pivot, p):
-    """A panel's rows 1 and 2, in columns 0 and 1, over their pivots."""
-    return at(pivot, PIVOTS * p + 6), at(pivot, PIVOTS * p + 7), at(pivot, PIVOTS * p + 8)
+def _of_panel(pivot, p, part):
+    """Three numbers of panel p: INVERSES, MULTIPLES or SHARES."""
+    return at(pivot, PIVOTS * p + part), at(pivot, PIVOTS * p + part + 1), at(pivot, PIVOTS * p + part + 2)
 
 
 @kernel
 def _multiples_of_neighbours(neighbour, first, last, k, p, a, pivot, lower_out, upper_out):
-    i0, i1, i2 = _inverses(pivot, p)
-    u10, u20, u21 = _shares(pivot, p)
+    i0, i1, i2 = _of_panel(pivot, p, INVERSES)
+    u10, u20, u21 = _of_panel(pivot, p, SHARES)
     for s in range(first, last):
         i = at(neighbour, s)
         third = at(a, i, k + 2)
@@ -245,31 +250,12 @@ def _subtract_rows(neighbour, first, last, k, c, lower, a):
 
 
 @kernel
-def _eliminate_below(a, below):
-    """Eliminate what no panel holds: in place, the pivots as their inverses."""
-    for k in range(below - 1, -1, -1):
-        if not abs(a[k, k].real) > 0.0:
-            return False
-        a[k, k] = 1.0 / a[k, k]
-        for i in range(k):
-            before = a[i, i]
-            a[i, k] *= a[k, k]
-            for j in range(k):
-                a[i, j] -= a[i, k] * a[k, j]
-            if not _kept(a[i, i], before):
-                return False
-        for i in range(k):
-            a[k, i] *= a[k, k]
-    return True
-
-
-@kernel
 def solve_panels(panels, a, lower, upper, pivot, b, c):
     """Solve in place for column c of b, which may stand for several; ``a`` is what elimination has left."""
     below = b.shape[0] % 3
     for p in range(panels.first.size - 2, -1, -1):
         k = below + 3 * p
-        l01, l02, l12 = _multiples(pivot, p)
+        l01, l02, l12 = _of_panel(pivot, p, MULTIPLES)
         x2 = at(b, k + 2, c)
         x1 = at(b, k + 1, c) - l12 * x2
         x0 = at(b, k, c) - l02 * x2 - l01 * x1
@@ -289,8 +275,8 @@ def solve_panels(panels, a, lower, upper, pivot, b, c):
         put(b, k, c, left)
     for p in range(panels.first.size - 1):
         k = below + 3 * p
-        i0, i1, i2 = _inverses(pivot, p)
-        u10, u20, u21 = _shares(pivot, p)
+        i0, i1, i2 = _of_panel(pivot, p, INVERSES)
+        u10, u20, u21 = _of_panel(pivot, p, SHARES)
         x0, x1, x2 = i0 * at(b, k, c), i1 * at(b, k + 1, c), i2 * at(b, k + 2, c)
         for s in range(panels.first[p], panels.first[p + 1]):
             x = at(b, at(panels.neighbour, s), c)

@@ -31,7 +31,7 @@ def motion_at(array, i):
 
 @inlined
 def six_at(array, i, offset):
-    """Spatial vector in row i, from ``offset`` on."""
+    """Spatial vector in row i, from ``offset`` on; no index counts from the end, which is faster."""
     return (
         (at(array, i, offset), at(array, i, offset + 1), at(array, i, offset + 2)),
         (at(array, i, offset + 3), at(array, i, offset + 4), at(array, i, offset + 5)),
@@ -48,14 +48,7 @@ def motion_at2(array, i, k):
 
 
 @inlined
-def store(array, i, x):
-    """Write spatial vector x to row i."""
-    array[i, 0], array[i, 1], array[i, 2] = x[0]
-    array[i, 3], array[i, 4], array[i, 5] = x[1]
-
-
-@inlined
-def store_at(array, i, offset, x):
+def store(array, i, x, offset=0):
     """Write spatial vector x to row i, from ``offset`` on."""
     array[i, offset], array[i, offset + 1], array[i, offset + 2] = x[0]
     array[i, offset + 3], array[i, offset + 4], array[i, offset + 5] = x[1]

@@ -215,17 +215,12 @@ def turn_columns(R, axis, angle):
     c, s = np.cos(angle), np.sin(angle)
     x, y, z = column9(R, 0), column9(R, 1), column9(R, 2)
     if axis == 0:
-        y, z = _blend(c, y, s, z), _blend(c, z, -s, y)
+        y, z = axpy3(c, y, scale3(s, z)), axpy3(c, z, scale3(-s, y))
     elif axis == 1:
-        z, x = _blend(c, z, s, x), _blend(c, x, -s, z)
+        z, x = axpy3(c, z, scale3(s, x)), axpy3(c, x, scale3(-s, z))
     else:
-        x, y = _blend(c, x, s, y), _blend(c, y, -s, x)
+        x, y = axpy3(c, x, scale3(s, y)), axpy3(c, y, scale3(-s, x))
     return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
-
-
-@inlined
-def _blend(c, a, s, b):
-    return (c * a[0] + s * b[0], c * a[1] + s * b[1], c * a[2] + s * b[2])
 
 
 @inlined

@@ -96,17 +96,19 @@ def _is(kinds: Iterable[int]) -> str:
     return " or ".join(f"kind == {int(kind)}" for kind in kinds) or "False"
 
 
-def by_kind(name: str, arguments: str, functions: dict[Any, Any], otherwise: str, like: Callable, text: str) -> Any:
-    """A function of forces f: that of an element, by kind, or a statement where there is none."""
+def by_kind(
+    name: str, arguments: str, elements: dict[Any, tuple[str, dict]], otherwise: str, like: Callable, text: str
+) -> Any:
+    """A function of forces f: by kind the statement of an element, with its names, or one where there is none."""
 
     @cache
     def choice(families: tuple[str, ...]) -> Callable:
         chosen, space = "_".join((name, "of", *families)), dict(like.__globals__)
         source = f"def {chosen}({arguments}):\n    kind = model.forces.kind[f]\n"
-        for element, function in functions.items():
+        for element, (statement, names) in elements.items():
             if ELEMENTS[element.kinds[0]] in families:
-                space[function.__name__] = function
-                source += f"    if {_is(element.kinds)}:\n        return {function.__name__}({arguments})\n"
+                space |= names
+                source += f"    if {_is(element.kinds)}:\n        {statement}\n"
         return compiled_text(f"{source}    {otherwise}\n", like, space)
 
     shape = signature(eval(f"lambda {arguments}: None"))

@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, is_nothing, scaled
 from mbsim_cli.kernels.algebra.linear_solve import factor_range, keep_in_range
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
-from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.constraints import constraint_speeds, move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
@@ -28,7 +28,6 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     pull_residual,
     rates,
     shape,
-    speeds,
     tangent,
     vary_at_rest,
     vary_bodies_of,
@@ -255,7 +254,7 @@ def _is_closed(loops):
 def _project_velocity(model, theta, t, loops, zd):
     """z' (n,) onto Phi' = 0 by the factors; leaves y, nu in ``loops``."""
     eq, columns = loops.eq, loops.columns
-    speeds(model, theta, t, eq.J, loops.factor.sparsity, zd, eq.phi1)
+    constraint_speeds(model, theta, t, eq.J, loops.factor.sparsity, zd, eq.phi1)
     clear(columns.b)
     for r in range(loops.nu.size):
         columns.e[r, 0] = -eq.phi1[r]

@@ -159,7 +159,8 @@ class Derivatives:
     ``inputs`` gives how many numbers each argument that varies has, ``held`` those of others that the value computes
     with. ``numbers`` names theta and the offset of the element's block in it. The other arguments are passed on.
     ``rules`` are those of functions that the value calls. ``room`` is how many numbers ``keep`` may put aside, those of
-    the result first, in order.
+    the result first, in order. ``slopes`` gives places among them to the slopes of a result of one number by the
+    inputs; 0.0 where there is no such input.
 
     With f the name of the value:
 
@@ -180,9 +181,10 @@ class Derivatives:
         rules: tuple[ByHand, ...] = (),
         room: int = 0,
         held: dict[str, int] | None = None,
+        slopes: dict[str, int] | None = None,
     ):
         self.function, self.inputs, self.numbers, self.held = python_of(value), inputs, numbers, held or {}
-        self.rules, self.room = rules, room
+        self.rules, self.room, self.slopes = rules, room, slopes or {}
         self.vary, self.vary_fixed = self._derived("vary_{}"), self._derived("vary_{}_fixed")
         self.pull, self.keep = self._derived("pull_{}"), self._derived("keep_{}")
         self.vary_kept, self.vary_fixed_kept = self._derived("vary_{}_kept"), self._derived("vary_{}_fixed_kept")
@@ -294,12 +296,25 @@ class Derivatives:
         """Source of what puts values aside."""
         result = [(each.index, k) for k, each in enumerate(leaves(self.result))]
         rows = dict.fromkeys([*result, *slots.items()])
-        if len(rows) > self.room > 0:
-            raise ValueError(f"{self.function.__name__} puts {len(rows)} numbers aside, and has room for {self.room}")
+        count = len(rows) + len(self.slopes)
+        if count > self.room > 0:
+            raise ValueError(f"{self.function.__name__} puts {count} numbers aside, and has room for {self.room}")
         values, lines = self._values(), Lines()
         for index, k in rows:
             lines(f"kept_out[{k}] = {values.name(index, lines)}")
+        if self.slopes:
+            by = self._slopes_of_result()
+            for name, place in self.slopes.items():
+                lines(f"kept_out[{place}] = {values.name(by.get(name, 0.0), lines)}")
         return lines.function(self._head("keep_{}", "kept_out"))
+
+    def _slopes_of_result(self) -> dict[str, Symbol | float]:
+        """Slopes of a result of one number, by the names of what it depends on."""
+        by: dict[int, Any] = {self.result.index: 1.0}
+        for index in sorted(self.linear, reverse=True):
+            for source, slope in self.linear[index] if index in by else ():
+                by[source] = by.get(source, 0.0) + by[index] * slope
+        return {self.graph.operations[index].detail: slope for index, slope in by.items()}
 
     def _vary(self, form: str, values: Values, own: bool) -> str:
         """Source of the variation; ``own`` numbers vary with direction k of dtheta, or not at all."""

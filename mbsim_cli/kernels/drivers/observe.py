@@ -1,7 +1,7 @@
 """Sensors, energies and their sensitivities at stored time points, whatever computed the motion."""
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
-from mbsim_cli.kernels.algebra.spatial import moved, store2, store_at
+from mbsim_cli.kernels.algebra.spatial import moved, store, store2
 from mbsim_cli.kernels.algebra.vectors import add3, cross3, load3, load3_of, point_of, rotate, row3
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded, follow_angles, measure_and_rate
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, at_origin2, column_at_origin, pose_of
@@ -87,8 +87,8 @@ def move_places(tree, theta, kin, body, local, pose_out, motion_out, jacobian_ou
         V, A = at_origin(kin.V, kin, b), at_origin(kin.A, kin, b)
         rate = moved(V, x)
         second = add3(add3(moved(A, x), gravity), cross3(V[0], rate))
-        store_at(motion_out, i, 0, (rate, V[0]))
-        store_at(motion_out, i, 6, (second, A[0]))
+        store(motion_out, i, (rate, V[0]))
+        store(motion_out, i, (second, A[0]), 6)
         while b != GROUND:
             for c in range(tree.first_column[b], tree.first_column[b + 1]):
                 S = column_at_origin(kin.S, tree, kin, c)

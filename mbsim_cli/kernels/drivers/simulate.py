@@ -32,7 +32,7 @@ from mbsim_cli.kernels.integrators.ali3p import (
 from mbsim_cli.kernels.integrators.ali3p_derivatives import OfProjections, vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.onsets import Onsets, find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import Past, predict
-from mbsim_cli.kernels.integrators.singular_passage import Watch, watch_for_passage
+from mbsim_cli.kernels.integrators.singular_passage import Watch, is_due, look_for_passage
 from mbsim_cli.model.codes import Status
 
 
@@ -185,7 +185,8 @@ def _project_step(model, theta, control, step, directions, state, sens, work, ex
     if control.redundant:
         keep_in_range(eq.J, work.normal, as_column(state.sigma), work.column)
         keep_in_range(eq.J, work.normal, as_column(state.kappa), work.column)
-    watch_for_passage(step, control.h.real, eq.J, projection.sparsity, projection.weight, state, work.watch)
+    if is_due(step, control.h.real, state, work.watch):
+        look_for_passage(step, eq.J, projection.sparsity, projection.weight, state, work.watch)
     if varies:
         error = vary_projections(model, theta, t, control, directions, state, sens, work, extra)
         if control.redundant:

@@ -92,7 +92,8 @@ class AlongMeasure(Derivatives):
         rules: tuple[ByHand, ...] = (),
     ):
         arguments = python_of(value).__code__.co_varnames
-        super().__init__(value, {x: 1 for x in ("g", "g1") if x in arguments}, ("theta", "o"), rules, BY_G)
+        inputs, slopes = {x: 1 for x in ("g", "g1") if x in arguments}, {"g": BY_G, "g1": BY_G1}
+        super().__init__(value, inputs, ("theta", "o"), rules, ROOM, slopes=slopes)
         self.kinds, self.size, self.energy = kinds, size, energy
 
 

@@ -15,8 +15,9 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     solve_constrained,
     solve_one_change,
 )
+from mbsim_cli.kernels.algorithms.equations.constraints import constraint_speeds
 from mbsim_cli.kernels.algorithms.equations.signals import with_loads
-from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move_bodies, rates, speeds, tangent
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move_bodies, rates, tangent
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.model.codes import Status
@@ -279,7 +280,7 @@ def project(model, theta, t, control, state, work):
         set_identity(factor.T)
     if not factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR
-    speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
+    constraint_speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
     _project_rate(eq.phi1, control.projection_ratio, state.zd, state.sigma, factor, columns, work.corrections[0])
     move_bodies(model, theta, state, kin)
     rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)

@@ -46,22 +46,18 @@ TURNED = -0.5  # cosine between v and that of the sample before
 
 
 @kernel
-def watch_for_passage(step, h, J, sparsity, weight, state, watch):
-    """Look, where it is time, whether v has turned round; ``weight`` (n,) makes coordinates comparable."""
-    if is_due(step, h, state, watch):
-        look_for_passage(step, J, sparsity, weight, state, watch)
-
-
-@kernel
 def is_due(step, h, state, watch):
-    """Whether it is time for a look; counts the way since the last one."""
-    watch.way[0] += h * _fastest(watch.turns, state.zd)
+    """Whether it is time for a look; counts the way since the last one, that of the fastest angle."""
+    fastest = 0.0
+    for i in range(state.zd.size):
+        fastest = max(fastest, watch.turns[i] * np.abs(state.zd[i].real))
+    watch.way[0] += h * fastest
     return watch.row.size > 0 and (step >= watch.count[1] + EVERY or watch.way[0] >= FAR)
 
 
 @kernel
 def look_for_passage(step, J, sparsity, weight, state, watch):
-    """Look whether v has turned round since the last look."""
+    """Look whether v has turned round since the last look; ``weight`` (n,) makes coordinates comparable."""
     _gram(J, sparsity, weight, watch)
     if not ldl_factor(watch.gram, watch.inverse):
         return
@@ -86,15 +82,6 @@ def look_for_passage(step, J, sparsity, weight, state, watch):
         watch.count[2] += 1
     watch.count[0] += 1
     watch.count[1], watch.way[0] = step, 0.0
-
-
-@kernel
-def _fastest(turns, zd):
-    """Largest rate of an angle."""
-    found = 0.0
-    for i in range(zd.size):
-        found = max(found, turns[i] * np.abs(zd[i].real))
-    return found
 
 
 @kernel

@@ -1,11 +1,8 @@
 """Generated derivatives of elements: against the complex step of the value, transposes against variations."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.algorithms.equations.along_measures import FORCE, element_function
 from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.derive.write import Derivatives, leaves, slopes_of
 from mbsim_cli.kernels.elements import generated
@@ -110,13 +107,11 @@ def test_a_force_along_a_measure_may_see_no_rate():
         return -theta[o] * g * g
 
     element = AlongMeasure(attraction, (Force.ALONG_MEASURE,), 1)
-    model = SimpleNamespace(forces=SimpleNamespace(theta=[0]))
-    theta, kin, pulled = np.array([3.0]), SimpleNamespace(forces=np.zeros((1, ROOM))), np.zeros((1, 1))
-    find, own, pull = (element_function(form, *FORCE[form][:2], element, kept=True) for form in FORCE)
-    find(model, theta, 0.0, 0, 2.0, 5.0, kin)
-    assert (kin.forces[0, 0], kin.forces[0, BY_G], kin.forces[0, BY_G1]) == (-12.0, -12.0, 0.0)
-    assert own(model, theta, np.array([[0.5]]), 0.0, 0, 0, kin) == -2.0
-    pull(model, theta, 0.0, 0, 0, kin, 0.5, pulled)
+    theta, kept, pulled = np.array([3.0]), np.ones(ROOM), np.zeros((1, 1))
+    element.keep(theta, 0, 2.0, kept)
+    assert (kept[0], kept[BY_G], kept[BY_G1]) == (-12.0, -12.0, 0.0)
+    assert element.vary_kept(theta, 0, kept, np.array([[0.5]]), 0, 0.0) == -2.0
+    element.pull_kept(theta, 0, kept, 0.5, 0, pulled)
     assert pulled[0, 0] == -2.0
 
 

@@ -236,8 +236,11 @@ def _refine(factor, tolerance, whole, size, ended, columns, c):
         before, previous = size, moved
         find_residual(factor, columns, c)
         size = total(_correct(factor, columns.step, columns, c))
-        moved = _size_of(factor.weight, columns.step, c)
-        error = _add_correction(factor.weight, moved, whole, columns, c)
+        # all directions shrink alike, so one number serves them; a direction of zeros must not decide
+        large, moved = max(_size_of(factor.weight, columns.x, c), whole), _size_of(factor.weight, columns.step, c)
+        error = moved / large if large > 0.0 else 0.0
+        for i in range(factor.weight.size):
+            put(columns.x, i, c, at(columns.x, i, c) + at(columns.step, i, c))
         # the next correction shrinks like the rest of the constraints, and like the digits that elimination lost
         ahead = error * max(np.sqrt(size / before) if before > 0.0 else 0.0, error)
         if error <= tolerance or ahead <= CERTAIN * tolerance:
@@ -364,19 +367,6 @@ def _correct(factor, step, columns, c):
         put(columns.load, r, c, penalty - mu)
         size += alpha[r] * squares(left)
     return size
-
-
-@kernel
-def _add_correction(weight, moved, whole, columns, c):
-    """x += step, whose size is ``moved``; return that over the larger of |x| and ``whole``.
-
-    All directions shrink alike, so one number serves them; a direction of zeros must not decide.
-    """
-    large = max(_size_of(weight, columns.x, c), whole)
-    error = moved / large if large > 0.0 else 0.0
-    for i in range(weight.size):
-        put(columns.x, i, c, at(columns.x, i, c) + at(columns.step, i, c))
-    return error
 
 
 @kernel

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, together
 from mbsim_cli.model.codes import BETWEEN_BODIES
 from mbsim_cli.model.coordinates import columns_read, kinds, moved_by
@@ -134,12 +133,6 @@ class Spans(NamedTuple):
     column: np.ndarray  # first column of the block
     on_a: np.ndarray  # bits of the columns on the branch of a
     on_b: np.ndarray  # of those on the branch of b, or of a set without sides
-
-
-@inlined
-def before(c, column):
-    """Bits of a block's columns that stand before column c."""
-    return (1 << min(max(c - column, 0), WIDTH)) - 1
 
 
 @once_a_model

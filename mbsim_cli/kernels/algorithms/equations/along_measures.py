@@ -8,19 +8,13 @@ applied.
 from typing import Any
 
 from mbsim_cli.kernels.algorithms.by_type import by_kind, only_with
-from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
+from mbsim_cli.kernels.compiler.jit import inlined, python_of
 from mbsim_cli.kernels.compiler.simd import add_to, at
-from mbsim_cli.kernels.derive.write import Derivatives, compiled_text
+from mbsim_cli.kernels.derive.write import Derivatives
 from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import BY_G, BY_G1, AlongMeasure
 from mbsim_cli.kernels.elements.tape import result_of
 from mbsim_cli.model.layout import NONE, LoadedSignals, Signals
-
-
-@inlined
-def along(model, kin, f):
-    """Force along a measure, with its expression, and its slopes by g and g'; needs ``find_along``."""
-    return with_signal(model, kin, f, kin.forces[f, 0], kin.forces[f, BY_G], kin.forces[f, BY_G1])
 
 
 @inlined
@@ -31,66 +25,53 @@ def does_work(forces, f):
 
 _HERE = python_of(does_work)  # generated functions belong to this file
 
-# Functions of one element ---------------------------------------------------------------------------------------------
+# Functions of elements ------------------------------------------------------------------------------------------------
 #
-# Their arguments and lines, with ``held`` the arguments of the value, ``aside`` those of what was put aside, ``one_g``
-# the input g, or none; and the last line where there is no such element.
+# Their arguments; the statement of an element, with ``held`` the arguments of its value, ``aside`` those of what was
+# put aside, and zeros for its inputs in ``none``; and the statement where there is no such element.
 
 _PASSIVE = {"f": "f", "law": "model.forces.law", "laws": "model.laws", "o": "model.forces.theta[f]"}
-FORCE = {
-    "find": (
-        "model, theta, t, f, g, g1, kin",
-        "keep({held}, kin.forces[f]); zero = 0.0 * kin.forces[f, 0]; one = 1.0 + zero; "
-        f"kin.forces[f, {BY_G}] = vary_fixed({{aside}}, {{one_g}}); "
-        f"kin.forces[f, {BY_G1}] = vary_fixed({{aside}}, {{one_g1}})",
-        "return",
-    ),
-    "own": (
-        "model, theta, dtheta, t, f, k, kin",
-        "zero = 0.0 * at(dtheta, 0, k); return vary({aside}, dtheta, k, {none})",
-        "return 0.0 * at(dtheta, 0, k)",
-    ),
-    "pull": ("model, theta, t, f, k, kin, hat, theta_out", "pull({aside}, hat, k, theta_out)", "return"),
+_ZERO = "0.0 * at(dtheta, 0, k)"
+_FORCE = {
+    "find": ("model, theta, t, f, g, g1, kin", "{keep}({held}, kin.forces[f])", "return"),
+    "own": ("model, theta, dtheta, t, f, k, kin", "return {vary}({aside}, dtheta, k, {none})", f"return {_ZERO}"),
+    "pull": ("model, theta, t, f, k, kin, hat, theta_out", "{pull}({aside}, hat, k, theta_out)", "return"),
 }
-ENERGY = {
+_ENERGY = {
     "energy": (
         "model, theta, f, g",
-        "return value({held}), vary_fixed({held}, 1.0 + 0.0 * g)",
+        "return {value}({held}), {vary_fixed}({held}, 1.0 + 0.0 * g)",
         "return 0.0 * g, 0.0 * g",
     ),
-    "energy_own": (
-        "model, theta, dtheta, f, k, g",
-        "return vary({held}, dtheta, k, 0.0 * at(dtheta, 0, k))",
-        "return 0.0 * at(dtheta, 0, k)",
-    ),
-    "pull_energy": ("model, theta, f, k, g, hat, theta_out", "pull({held}, hat, k, theta_out)", "return"),
+    "energy_own": ("model, theta, dtheta, f, k, g", "return {vary}({held}, dtheta, k, {none})", f"return {_ZERO}"),
+    "pull_energy": ("model, theta, f, k, g, hat, theta_out", "{pull}({held}, hat, k, theta_out)", "return"),
 }
 
 
-def element_function(form: str, arguments: str, line: str, of: Derivatives, *, kept: bool) -> Any:
-    """The function of a form of an element, or of its energy."""
+def _statement(line: str, of: Derivatives, *, kept: bool) -> tuple[str, dict[str, Any]]:
+    """A line for an element or for its energy, with its names."""
 
     def given(names: list[str]) -> str:
         return ", ".join(_PASSIVE.get(name, name) for name in names)
 
+    functions = {"value": of.function, "keep": of.keep, "vary": of.vary_kept if kept else of.vary}
+    functions |= {"vary_fixed": of.vary_fixed, "pull": of.pull_kept if kept else of.pull}
+    names = {role: function.__name__ for role, function in functions.items()}
     aside = [*(name for name in of.arguments if name not in of.inputs), "kin.forces[f]"]
-    seeds = {f"one_{each}": ", ".join("one" if name == each else "zero" for name in of.inputs) for each in ("g", "g1")}
-    text = line.format(held=given(of.arguments), aside=given(aside), none=", ".join("zero" for _ in of.inputs), **seeds)
-    name = f"{form}_of_{of.function.__name__}"
-    space = {"at": at, "value": of.function, "keep": of.keep, "vary": of.vary_kept if kept else of.vary}
-    space |= {"vary_fixed": of.vary_fixed_kept if kept else of.vary_fixed, "pull": of.pull_kept if kept else of.pull}
-    return derived(name, lambda: compiled_text(f"def {name}({arguments}):\n    {text}\n", _HERE, space))
+    none = ", ".join(_ZERO for _ in of.inputs)
+    statement = line.format(held=given(of.arguments), aside=given(aside), none=none, **names)
+    return statement, {"at": at, **{function.__name__: function for function in functions.values()}}
 
 
 def _chosen(form: str, text: str) -> Any:
-    kept = form in FORCE
-    arguments, line, otherwise = (FORCE if kept else ENERGY)[form]
-    functions = {
-        each: element_function(form, arguments, line, each if kept else each.energy, kept=kept)
+    kept = form in _FORCE
+    arguments, line, otherwise = (_FORCE if kept else _ENERGY)[form]
+    statements = {
+        each: _statement(line, each if kept else each.energy, kept=kept)
         for each in elements(AlongMeasure)
         if kept or each.energy
     }
-    return by_kind(f"{form}_along", arguments, functions, otherwise, _HERE, text)
+    return by_kind(f"{form}_along", arguments, statements, otherwise, _HERE, text)
 
 
 find_along = _chosen("find", "Leave the force f, without its expression, and its slopes, in ``kin.forces``.")
@@ -117,10 +98,10 @@ def reads_signals(model, f):
     return of[f, 0] != NONE or of[f, 1] != NONE or of[f, 2] != NONE
 
 
-@_with_signals(lambda model, kin, f, Q, by_g, by_g1: (Q, by_g, by_g1))
-def with_signal(model, kin, f, Q, by_g, by_g1):
-    """A force along a measure, and its slopes by g and g', with its expression."""
-    u = model.signals.of_force[f, 0]
+@_with_signals(lambda model, kin, f: (kin.forces[f, 0], kin.forces[f, BY_G], kin.forces[f, BY_G1]))
+def along(model, kin, f):
+    """Force along a measure, with its expression, and its slopes by g and g'; needs ``find_along``."""
+    Q, by_g, by_g1, u = kin.forces[f, 0], kin.forces[f, BY_G], kin.forces[f, BY_G1], model.signals.of_force[f, 0]
     if u == NONE:
         return Q, by_g, by_g1
     o, work = model.signals.offset[u], kin.signals

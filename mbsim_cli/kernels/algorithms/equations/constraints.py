@@ -15,7 +15,6 @@ from mbsim_cli.kernels.algebra.spatial import (
     scale6,
     six_at,
     store,
-    store_at,
     sub6,
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, is_zero3, row3, scale3, sub3
@@ -139,7 +138,7 @@ def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
             g, x, u = measure_value(kind, theta, measures.theta[m], poses_of(model.pairs, kin, pair))
             L = line(kind, x, u)
             store(line_out, r, L)
-            store_at(line_out, r, FACTORS, (x, u))
+            store(line_out, r, (x, u), FACTORS)
             line_out[r, VALUE] = g
             phi_out[r] = wrap_angle(g - target) if kind == Measure.ANGLE else g - target
             for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
@@ -303,8 +302,8 @@ def move_lines(model, theta, lines, kin, rate_out):
         m = model.constraints.measure[r]
         if model.measures.pair[m] != NONE:
             L1, L2 = moving_line(model, theta, m, factors_at(lines, r), kin)
-            store_at(rate_out, r, 0, L1)
-            store_at(rate_out, r, 6, L2)
+            store(rate_out, r, L1)
+            store(rate_out, r, L2, 6)
 
 
 @kernel

@@ -48,8 +48,8 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     wrench_on_bodies,
 )
 from mbsim_cli.kernels.algorithms.motion.bodies import (
+    apply_between,
     apply_between2,
-    apply_to_body,
     at_origin,
     between2,
     poses_of,
@@ -68,8 +68,7 @@ def add_force_on_bodies(model, theta, t, f, kin, W_out):
     """Add the force f to its bodies, and leave it in ``kin.forces``."""
     find_force_on_bodies(model, theta, t, f, kin)
     a, b = bodies_of(model, f)
-    apply_to_body(W_out, kin, b, 1.0, wrench_on_bodies(kin, f))
-    apply_to_body(W_out, kin, a, -1.0, wrench_on_bodies(kin, f))
+    apply_between(W_out, kin, a, b, 1.0, wrench_on_bodies(kin, f))
 
 
 @inlined
@@ -82,8 +81,7 @@ def add_force_along_measure(model, theta, t, f, motion, kin, W_out, Q_out):
         find_along(model, theta, t, f, g, g1, kin)
         Q, _, _ = along(model, kin, f)
         pair = measures.pair[m]
-        apply_to_body(W_out, kin, model.pairs.b[pair], Q, L)
-        apply_to_body(W_out, kin, model.pairs.a[pair], -Q, L)
+        apply_between(W_out, kin, model.pairs.a[pair], model.pairs.b[pair], Q, L)
     else:
         g = coordinate_measure(measures, theta, m, motion.z)
         g1, _ = coordinate_rates(measures, theta, m, motion)
@@ -125,10 +123,9 @@ def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
         if measures.pair[m] != NONE:
-            L = motion_at(line_in, r)
             pair = measures.pair[m]
-            apply_to_body(W_out, kin, model.pairs.b[pair], -multiplier[r], L)
-            apply_to_body(W_out, kin, model.pairs.a[pair], multiplier[r], L)
+            L, a, b = motion_at(line_in, r), model.pairs.a[pair], model.pairs.b[pair]
+            apply_between(W_out, kin, a, b, -multiplier[r], L)
             if has_follower(model.constraints, r):
                 Q_out[follower(model.constraints, r)] += multiplier[r]
         else:
@@ -251,18 +248,6 @@ def slope_variation(measures, theta, dtheta, k, m, j, z, dz):
     if has_curve(measures, m) and j == measures.first[m + 1] - 1:
         own -= curve_at(measures, theta, m, z)[2] * dz + vary_curve(measures, theta, dtheta, k, m, z)[1]
     return own
-
-
-@kernel
-def vary_forces(model, theta, directions, t, motion, change, kin, tw, dG_out):
-    """Add the variation of -Q of all force elements, as the bodies see them; needs ``element_forces`` at the state."""
-    dtheta = directions.dtheta
-    for f in range(model.forces.kind.size):
-        if acts_on_bodies(model, f):
-            vary_one_force(model, theta, directions, t, f, kin, tw)
-        else:
-            for g in range(0, change.z.shape[1], width(change.z)):
-                vary_along_coordinates(model, theta, dtheta, t, f, block(change.z, g), motion, change, kin, tw, dG_out)
 
 
 @inlined

@@ -188,11 +188,13 @@ def _text(element: Element, form: str) -> str:
     return head + zeros + call + first + others + last
 
 
-def _function(element: Element, form: str) -> Any:
+def _statement(element: Element, form: str) -> tuple[str, dict[str, Any]]:
+    """A call of the function of an element."""
     space = {**_SPACE, "element_keep": element.keep, "element_pull": element.pull_kept}
     space |= {"element_vary": element.vary_kept, "element_vary_fixed": element.vary_fixed_kept}
     name = f"{form}_{element.function.__name__}_of_pair"
-    return derived(name, lambda: compiled_text(_text(element, form), _HERE, space), called=True)
+    function = derived(name, lambda: compiled_text(_text(element, form), _HERE, space), called=True)
+    return f"return {name}({ARGUMENTS[form]})", {name: function}
 
 
 # The choice of them ---------------------------------------------------------------------------------------------------
@@ -203,8 +205,8 @@ _NONE["vary_all"] = f"return (scale3(0.0, N[0]), scale3(0.0, N[0])), ({'0.0 * N[
 
 
 def _chosen(form: str, name: str, text: str) -> Any:
-    functions = {element: _function(element, form) for element in elements(Element)}
-    return by_kind(name, ARGUMENTS[form], functions, _NONE[form], _HERE, text)
+    statements = {element: _statement(element, form) for element in elements(Element)}
+    return by_kind(name, ARGUMENTS[form], statements, _NONE[form], _HERE, text)
 
 
 find_force_on_bodies = _chosen("find", "find_force_on_bodies", "Leave the force f, and its slopes, in ``kin.forces``.")

@@ -11,11 +11,12 @@ from mbsim_cli.kernels.algebra.spatial import (
     inertia_apply,
     inertia_at,
     motion_at,
+    scale6,
     shift_force,
     store,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import dot3, row3, scale3
+from mbsim_cli.kernels.algebra.vectors import add3, cross3, dot3, rotate, row3, row9, scale3
 from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
@@ -191,3 +192,50 @@ def composite_inertia(tree, kin, comp):
         inertia[p, 7] += inertia[i, 7] - h[0] * d[1] - h[1] * d[0] - m * d[0] * d[1]
         inertia[p, 8] += inertia[i, 8] - h[0] * d[2] - h[2] * d[0] - m * d[0] * d[2]
         inertia[p, 9] += inertia[i, 9] - h[1] * d[2] - h[2] * d[1] - m * d[1] * d[2]
+
+
+# Rate matrices B: forces of a unit rate of twist, of single bodies and of subtrees; docs/theory/newton_matrix.md.
+
+
+@inlined
+def rate_matrix(kin, i):
+    """Couple 2 (tr P 1 - P) (3 x 3 by rows), P the moments of x' x^T, and twice the momentum of body i."""
+    m, h, J = inertia_at(kin.inertia, i)
+    w, v = scale6(2.0, motion_at(kin.V, i))
+    half = 0.5 * (J[0] + J[1] + J[2])
+    # second moments x x^T of the mass, columns
+    x = (half - J[0], -J[3], -J[4])
+    y = (-J[3], half - J[1], -J[5])
+    z = (-J[4], -J[5], half - J[2])
+    a = add3(cross3(w, x), scale3(h[0], v))
+    b = add3(cross3(w, y), scale3(h[1], v))
+    c = add3(cross3(w, z), scale3(h[2], v))
+    momentum = add3(scale3(m, v), cross3(w, h))
+    couple = (b[1] + c[2], -b[0], -c[0], -a[1], a[0] + c[2], -c[1], -a[2], -b[2], a[0] + b[1])
+    return couple, momentum
+
+
+@inlined
+def rate_apply(couple, momentum, w):
+    """B (w, v): force of a unit rate of twist; only its angular part w counts."""
+    return (rotate(couple, w), cross3(w, momentum))
+
+
+@inlined
+def rate_at(comp, i):
+    """``rate_matrix`` in row i."""
+    return row9(comp.rate, i), row3(comp.rate, i, 9)
+
+
+@inlined
+def own_rates(tree, kin, comp):
+    """Leave in comp.rate (nb + 1, 12) the rate matrices of single bodies."""
+    nb = tree.parent.size
+    for j in range(12):
+        comp.rate[nb, j] = 0.0
+    for i in range(nb):
+        couple, momentum = rate_matrix(kin, i)
+        for j in range(9):
+            comp.rate[i, j] = couple[j]
+        for j in range(3):
+            comp.rate[i, 9 + j] = momentum[j]

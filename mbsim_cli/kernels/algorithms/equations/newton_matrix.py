@@ -21,7 +21,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     shift_force,
     shift_motion,
     six_at,
-    store_at,
+    store,
     store_rows,
     sub6,
 )
@@ -39,7 +39,6 @@ from mbsim_cli.kernels.algebra.vectors import (
     scale3,
     unrotate,
 )
-from mbsim_cli.kernels.algorithms.elimination.structure import before
 from mbsim_cli.kernels.algorithms.equations.constraints import (
     VALUE,
     constraint_wrench,
@@ -48,10 +47,9 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     vary_constraint_wrench,
 )
 from mbsim_cli.kernels.algorithms.equations.forces import measure_force_part, part_of_force_on_bodies
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia
-from mbsim_cli.kernels.algorithms.equations.residual_variation import own_rates
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, own_rates
 from mbsim_cli.kernels.algorithms.equations.signals import add_signal_tangent
-from mbsim_cli.kernels.algorithms.motion.bodies import span_twists, spread
+from mbsim_cli.kernels.algorithms.motion.bodies import before, span_twists, spread
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     COLUMN_S,
@@ -113,8 +111,8 @@ def _compose_columns(tree, beta, gamma, kin, comp):
             store_rows(columns, COLUMN_X, c, X)
             store_rows(columns, COLUMN_Y, c, Y)
             store_rows(columns, COLUMN_UP, c, up)
-            store_at(own, c, OWN_S, S)
-            store_at(own, c, OWN_DOWN, down)
+            store(own, c, S, OWN_S)
+            store(own, c, down, OWN_DOWN)
             own[c, OWN_RATE], own[c, OWN_RATE + 1], own[c, OWN_RATE + 2] = turned
         # the couples x' x^T of a subtree about the parent's reference point, which lies -d away: x' (x + d)^T
         parent, d = tree.parent[i], offset_to_parent(tree, kin, i)

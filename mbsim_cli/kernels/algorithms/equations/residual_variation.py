@@ -44,7 +44,6 @@ from mbsim_cli.kernels.algebra.vectors import (
     rate_column,
     rate_product,
     rotate,
-    row3,
     row9,
     scale3,
     symmetric_rotate,
@@ -52,8 +51,10 @@ from mbsim_cli.kernels.algebra.vectors import (
 from mbsim_cli.kernels.algorithms.by_type import with_elastic
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_forces_of_pair, vary_multiplier_force
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_wrench, rows_of_pair
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import own_rates, rate_apply, rate_at
 from mbsim_cli.kernels.algorithms.flexible.bodies import resting_force, vary_resting_force
 from mbsim_cli.kernels.algorithms.motion.bodies import (
+    apply_between,
     apply_to_body,
     apply_to_body2,
     at_origin,
@@ -69,52 +70,6 @@ from mbsim_cli.kernels.compiler.simd import add_to, at, block, width, zeros
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import COM, INERTIA, MASS, NONE
-
-# Rate matrices B: forces of a unit rate of twist, of single bodies and of subtrees; docs/theory/newton_matrix.md.
-
-
-@inlined
-def rate_matrix(kin, i):
-    """Couple 2 (tr P 1 - P) (3 x 3 by rows), P the moments of x' x^T, and twice the momentum of body i."""
-    m, h, J = inertia_at(kin.inertia, i)
-    w, v = scale6(2.0, motion_at(kin.V, i))
-    half = 0.5 * (J[0] + J[1] + J[2])
-    # second moments x x^T of the mass, columns
-    x = (half - J[0], -J[3], -J[4])
-    y = (-J[3], half - J[1], -J[5])
-    z = (-J[4], -J[5], half - J[2])
-    a = add3(cross3(w, x), scale3(h[0], v))
-    b = add3(cross3(w, y), scale3(h[1], v))
-    c = add3(cross3(w, z), scale3(h[2], v))
-    momentum = add3(scale3(m, v), cross3(w, h))
-    couple = (b[1] + c[2], -b[0], -c[0], -a[1], a[0] + c[2], -c[1], -a[2], -b[2], a[0] + b[1])
-    return couple, momentum
-
-
-@inlined
-def rate_apply(couple, momentum, w):
-    """B (w, v): force of a unit rate of twist; only its angular part w counts."""
-    return (rotate(couple, w), cross3(w, momentum))
-
-
-@inlined
-def rate_at(comp, i):
-    """``rate_matrix`` in row i."""
-    return row9(comp.rate, i), row3(comp.rate, i, 9)
-
-
-@inlined
-def own_rates(tree, kin, comp):
-    """Leave in comp.rate (nb + 1, 12) the rate matrices of single bodies."""
-    nb = tree.parent.size
-    for j in range(12):
-        comp.rate[nb, j] = 0.0
-    for i in range(nb):
-        couple, momentum = rate_matrix(kin, i)
-        for j in range(9):
-            comp.rate[i, j] = couple[j]
-        for j in range(3):
-            comp.rate[i, 9 + j] = momentum[j]
 
 
 @kernel
@@ -385,8 +340,8 @@ def resting_constraint_forces(model, theta, directions, z, dz, lines, kin, tw, l
         else:
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             W, U = constraint_wrench(lines, multiplier, first, last), constraint_wrench(lines, others, first, last)
-            _apply(rest.F, kin, a, b, W)
-            _apply(other.F, kin, a, b, U)
+            apply_between(rest.F, kin, a, b, 1.0, W)
+            apply_between(other.F, kin, a, b, 1.0, U)
             Ra, _ = pose_of(kin, a)
             for g in range(0, dz.shape[1], width(dz)):
                 k = block(dz, g)
@@ -404,13 +359,6 @@ def _clear_ground(rest):
     clear(rest.F[-1])
     clear(rest.dF[-1])
     clear(rest.dG)
-
-
-@inlined
-def _apply(F_out, kin, a, b, W):
-    """Add the force W between two bodies."""
-    apply_to_body(F_out, kin, a, -1.0, W)
-    apply_to_body(F_out, kin, b, 1.0, W)
 
 
 @with_elastic(lambda model, theta, directions, z, dz, kin, comp, x, rest: None)

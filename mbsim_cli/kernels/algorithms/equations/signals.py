@@ -16,11 +16,13 @@ from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import (
+    acts_on_bodies,
     add_force_along_measure,
     add_force_on_bodies,
     measure_and_rate,
     pull_forces,
-    vary_forces,
+    vary_along_coordinates,
+    vary_one_force,
 )
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import in_axes
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
@@ -131,11 +133,17 @@ def element_forces(model, theta, t, motion, kin, W_out, Q_out):
             add_force_on_bodies(model, theta, t, f, kin, W_out)
 
 
-@inlined
+@kernel
 def vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dG_out):
     """Add the variation of -Q of all force elements, as the bodies see them; needs ``element_forces`` at the state."""
+    dtheta = directions.dtheta
     vary_signals(model, theta, directions, t, motion, change, kin, tw)
-    vary_forces(model, theta, directions, t, motion, change, kin, tw, dG_out)
+    for f in range(model.forces.kind.size):
+        if acts_on_bodies(model, f):
+            vary_one_force(model, theta, directions, t, f, kin, tw)
+        else:
+            for g in range(0, change.z.shape[1], width(change.z)):
+                vary_along_coordinates(model, theta, dtheta, t, f, block(change.z, g), motion, change, kin, tw, dG_out)
 
 
 @inlined

@@ -40,7 +40,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     sub3,
     unrotate,
 )
-from mbsim_cli.kernels.algorithms.equations.residual_variation import rate_matrix
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import rate_matrix
 from mbsim_cli.kernels.algorithms.equations.sensors import center_of_mass
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_own
 from mbsim_cli.kernels.compiler.jit import inlined, kernel

@@ -23,10 +23,9 @@ from mbsim_cli.kernels.algebra.vectors import (
     row9,
     scale3,
 )
-from mbsim_cli.kernels.algorithms.elimination.structure import before
 from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S
 from mbsim_cli.kernels.compiler.jit import inlined
-from mbsim_cli.kernels.compiler.simd import add_to, at, block
+from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block
 
 
 @inlined
@@ -73,6 +72,13 @@ def apply_to_body(array, kin, i, s, wrench):
 
 
 @inlined
+def apply_between(array, kin, a, b, s, wrench):
+    """Add s times a force about the origin to body b, and take it from body a."""
+    accumulate(array, b, s, shift_force(wrench, row3(kin.ref, b, 0)))
+    accumulate(array, a, -s, shift_force(wrench, row3(kin.ref, a, 0)))
+
+
+@inlined
 def apply_to_body2(array, kin, i, k, s, wrench):
     """Add s times a force about the origin to body i in direction k."""
     accumulate2(array, i, k, s, shift_force2(wrench, row3(kin.ref, i, 0)))
@@ -101,6 +107,12 @@ def span_twists(comp, gamma, s):
     k = block(comp.columns, column)
     N, Y = scale6(gamma, rows_at(comp.columns, COLUMN_S, k)), rows_at(comp.columns, COLUMN_Y, k)
     return only6(N, on_a), only6(N, on_b), only6(Y, on_a), only6(Y, on_b)
+
+
+@inlined
+def before(c, column):
+    """Bits of a block's columns that stand before column c."""
+    return (1 << min(max(c - column, 0), WIDTH)) - 1
 
 
 @inlined

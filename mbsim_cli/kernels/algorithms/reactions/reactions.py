@@ -58,14 +58,8 @@ from mbsim_cli.kernels.algorithms.equations.forces import (
     slope_variation,
     vary_measure_from_first,
 )
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force
-from mbsim_cli.kernels.algorithms.equations.residual_variation import (
-    clear_forces,
-    own_inertia_force,
-    own_rates,
-    rate_apply,
-    rate_at,
-)
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, own_rates, rate_apply, rate_at
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, own_inertia_force
 from mbsim_cli.kernels.algorithms.equations.signals import (
     element_forces,
     read_multipliers,

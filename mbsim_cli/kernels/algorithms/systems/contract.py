@@ -6,7 +6,23 @@ A new system is a module with these functions and a row of the table.
 from types import ModuleType
 
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
+from mbsim_cli.kernels.algorithms.equations.sensors import (
+    kinetic_energy,
+    other_power,
+    potential_energy,
+    sense,
+    value_and_rate,
+    vary_sensors,
+)
+from mbsim_cli.kernels.algorithms.equations.signals import (
+    find_signals,
+    read_multipliers,
+    vary_multipliers,
+    vary_signals,
+)
+from mbsim_cli.kernels.algorithms.flexible.columns import loaded_changes_of, motion_of
 from mbsim_cli.kernels.algorithms.systems import system_of_flexible_trees, system_of_points, system_of_trees
+from mbsim_cli.kernels.compiler.jit import merged
 from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 
 SYSTEMS: dict[type, ModuleType] = {
@@ -46,14 +62,8 @@ vary_free = _of_system("vary_free", "Variation of G (n, p), after ``evaluate_fre
 pull_free = _of_system("pull_free", "The pull-back of mu . G about the global origin, after ``evaluate_free``.")
 compose = _of_system("compose", "Prepare ``mass`` where the tangent has not.")
 mass = _of_system("mass", "M (n, n); needs ``compose`` or ``tangent``.")
-speeds = _of_system("speeds", "Phi' (m,) of any velocities.")
 rates = _of_system("rates", "Phi' and Phi'' (m,) of the motion in ``kin``.")
-read_sensors = _of_system(
-    "read_sensors", "All sensors (width,), as ``sensors.sense``; needs ``place`` and ``move_bodies``."
-)
-energies = _of_system("energies", "Kinetic and potential energy, other power (3,); needs ``read_sensors``.")
 measure = _of_system("measure", "Value of measure m; needs ``place`` and ``move_bodies``.")
-measure_and_rate_of = _of_system("measure_and_rate_of", "g and g' of measure m; needs ``place`` and ``move_bodies``.")
 vary_bodies_of = _of_system(
     "vary_bodies_of", "Twists N, N', N'' of all bodies along directions; needs ``move_columns``."
 )
@@ -64,9 +74,6 @@ vary_at_rest = _of_system(
 )
 vary_rates = _of_system("vary_rates", "Variations of Phi' and Phi''; needs ``vary_bodies_of`` and ``move_lines``.")
 vary_rates_with_velocity = _of_system("vary_rates_with_velocity", "Add a change of Phi'' with velocities alone.")
-vary_readings = _of_system(
-    "vary_readings", "Variations of all sensors (width, p); needs ``read_sensors`` and ``vary_bodies_of``."
-)
 vary_measure = _of_system("vary_measure", "Variation k, of the block at g, of measure m; needs ``vary_bodies_of``.")
 # Pull-backs, about the global origin
 pull_readings = _of_system(
@@ -87,3 +94,40 @@ pull_at_rest = _of_system(
 pull_residual = _of_system(
     "pull_residual", "The pull-back of mu . G + nu . Phi; needs ``evaluate`` and ``move_columns``."
 )
+
+
+# The same in all coordinates ------------------------------------------------------------------------------------------
+
+
+@merged
+def read_sensors(model, theta, t, state, multiplier, kin, out):
+    """All sensors (width,), as ``sensors.sense``; needs ``place`` and ``move_bodies``."""
+    motion = motion_of(model, state, kin)
+    read_multipliers(model, multiplier, kin)
+    find_signals(model, theta, t, motion, kin)
+    sense(model, theta, t, motion, multiplier, kin, out)
+
+
+@merged
+def energies(model, theta, t, state, multiplier, kin, out):
+    """Kinetic and potential energy, other power (3,); needs ``read_sensors``."""
+    motion = motion_of(model, state, kin)
+    out[0] = kinetic_energy(model, theta, motion, kin)
+    out[1] = potential_energy(model, theta, motion, kin)
+    out[2] = other_power(model, theta, t, motion, multiplier, kin)
+
+
+@merged
+def measure_and_rate_of(model, theta, m, state, kin):
+    """g and g' of measure m; needs ``place`` and ``move_bodies``."""
+    motion = motion_of(model, state, kin)
+    return value_and_rate(model, theta, m, motion, kin)
+
+
+@merged
+def vary_readings(model, theta, directions, t, state, sens, kin, tw, out):
+    """Variations of all sensors (width, p); needs ``read_sensors`` and ``vary_bodies_of``."""
+    motion, change = motion_of(model, state, kin), loaded_changes_of(model, sens, tw)
+    vary_multipliers(model, change.lam, tw)
+    vary_signals(model, theta, directions, t, motion, change, kin, tw)
+    vary_sensors(model, theta, directions, t, motion, change, kin, tw, out)

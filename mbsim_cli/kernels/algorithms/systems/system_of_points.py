@@ -69,16 +69,7 @@ from mbsim_cli.kernels.algorithms.natural.variation import (
     vary_natural_with_velocity,
     vary_natural_work,
 )
-from mbsim_cli.kernels.algorithms.systems.system_of_trees import (
-    energies,
-    measure_and_rate_of,
-    read_sensors,
-    speeds,
-    vary_readings,
-)
 from mbsim_cli.kernels.compiler.jit import inlined, merged
-
-__all__ = ["energies", "measure_and_rate_of", "read_sensors", "speeds", "vary_readings"]  # as of trees
 
 
 @inlined

@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     vary_constraints,
     vary_with_velocity,
 )
-from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraint_speeds, constraints
+from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.equations.forces import constraint_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
     add_armature_forces,
@@ -33,25 +33,16 @@ from mbsim_cli.kernels.algorithms.equations.residual_variation import (
 )
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import (
-    kinetic_energy,
     measure_of_order,
-    other_power,
-    potential_energy,
-    sense,
-    value_and_rate,
     vary_any_measure,
-    vary_sensors,
 )
 from mbsim_cli.kernels.algorithms.equations.signals import (
     element_forces,
-    find_signals,
     hold_multipliers,
     pull_element_forces,
     pull_signals,
     read_multipliers,
     vary_element_forces,
-    vary_multipliers,
-    vary_signals,
 )
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
     clear_bodies,
@@ -75,7 +66,6 @@ from mbsim_cli.kernels.algorithms.flexible.columns import (
     columns_at_rest,
     columns_varied,
     equations_of,
-    loaded_changes_of,
     matrix_of,
     motion_of,
     rows_of,
@@ -224,37 +214,14 @@ def mass(model, theta, kin, comp, M_out):
     bring_matrix(model, kin, M, M_out)
 
 
-def speeds(model, theta, t, J, sparsity, zd, phi1_out):
-    constraint_speeds(model, theta, t, J, sparsity, zd, phi1_out)
-
-
 def rates(model, theta, t, state, lines, kin, phi1_out, phi2_out):
     motion = motion_of(model, state, kin)
     constraint_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out)
 
 
-def read_sensors(model, theta, t, state, multiplier, kin, out):
-    motion = motion_of(model, state, kin)
-    read_multipliers(model, multiplier, kin)
-    find_signals(model, theta, t, motion, kin)
-    sense(model, theta, t, motion, multiplier, kin, out)
-
-
-def energies(model, theta, t, state, multiplier, kin, out):
-    motion = motion_of(model, state, kin)
-    out[0] = kinetic_energy(model, theta, motion, kin)
-    out[1] = potential_energy(model, theta, motion, kin)
-    out[2] = other_power(model, theta, t, motion, multiplier, kin)
-
-
 def measure(model, theta, m, state, kin):
     motion = motion_of(model, state, kin)
     return measure_of_order(model, theta, m, 0, motion, kin)
-
-
-def measure_and_rate_of(model, theta, m, state, kin):
-    motion = motion_of(model, state, kin)
-    return value_and_rate(model, theta, m, motion, kin)
 
 
 def vary_bodies_of(model, theta, directions, state, kin, sens, tw):
@@ -291,13 +258,6 @@ def vary_rates(model, theta, directions, t, state, sens, eq, kin, tw, first_out,
 
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
     vary_with_velocity(factor, model, eq.lines, eq.line_rates, zd, dzd, kin, second_out)
-
-
-def vary_readings(model, theta, directions, t, state, sens, kin, tw, out):
-    motion, change = motion_of(model, state, kin), loaded_changes_of(model, sens, tw)
-    vary_multipliers(model, change.lam, tw)
-    vary_signals(model, theta, directions, t, motion, change, kin, tw)
-    vary_sensors(model, theta, directions, t, motion, change, kin, tw, out)
 
 
 def vary_measure(model, theta, directions, m, g, k, state, sens, kin, tw):
