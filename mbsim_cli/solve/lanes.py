@@ -233,7 +233,7 @@ class _ConstrainedLanes:
 def _of_cases(work: Work) -> Work:
     """Work arrays of all SIMD lanes; their factors have pivots of their own, and stay along their structure."""
     parts = {name: widened(getattr(work, name)) for name in ("kin", "comp", "eq", "past", "turns")}
-    arrays = {name: widened(getattr(work, name)) for name in ("corrections", "expected", "reached")}
+    arrays = {name: widened(getattr(work, name)) for name in ("corrections", "expected", "arguments")}
     kept = Solution(work.column.x, work.column.mu, work.column.residual)
     pivot = np.full(work.tangent.pivot.size, SPARSE)
     column: Any = CaseColumns._make([*widened(work.column), widened(kept)])
@@ -250,7 +250,7 @@ def _numbers_of(state: State, work: Work) -> Numbers:
     """The same memory as plain arrays of numbers."""
     eq = work.eq
     of_equations = eq.phi, eq.phi1, eq.phi2, eq.J, work.projection.weight
-    own = work.corrections, work.kin.expected, work.reached, *of_equations
+    own = work.corrections, work.kin.expected, work.arguments, *of_equations
     turns = work.turns._replace(value=lanes_of(work.turns.value), rate=lanes_of(work.turns.rate))
     tangent = Tangent._make(lanes_of(getattr(work.tangent, name)) for name in Tangent._fields)
     begun = State._make(map(lanes_of, state)), Past._make(map(lanes_of, work.past)), turns
@@ -328,7 +328,7 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
     """
     first, counts, probe = runs[0], np.zeros(2, np.int64), runs[0].work.probe
     theta, dyn = widened(first.theta), widened(first.dyn)
-    probes = widened(Probes(np.zeros(1), probe.z, probe.zd, probe.zdd, probe.lam, first.work.reached))
+    probes = widened(Probes(np.zeros(1), probe.z, probe.zd, probe.zdd, probe.lam, first.work.arguments))
     numbers = Probes(*map(lanes_of, probes))
 
     def follow(k: int, run: RunAhead) -> None:

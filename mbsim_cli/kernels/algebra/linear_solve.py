@@ -72,15 +72,15 @@ def lu_solve_of(lu, pivot, b, c):
             put(b, i, c, at(b, row, c))
             put(b, row, c, own)
     for i in range(n):
-        left = at(b, i, c)
+        value = at(b, i, c)
         for j in range(i):
-            left -= at(lu, i, j) * at(b, j, c)
-        put(b, i, c, left)
+            value -= at(lu, i, j) * at(b, j, c)
+        put(b, i, c, value)
     for i in range(n - 1, -1, -1):
-        left = at(b, i, c)
+        value = at(b, i, c)
         for j in range(i + 1, n):
-            left -= at(lu, i, j) * at(b, j, c)
-        put(b, i, c, left / at(lu, i, i))
+            value -= at(lu, i, j) * at(b, j, c)
+        put(b, i, c, value / at(lu, i, i))
 
 
 @kernel
@@ -184,8 +184,8 @@ def eliminate_panels(panels, a, lower_out, upper_out, pivot_out):
 
 
 @inlined
-def _kept(left, before):
-    return abs(left.real) > SMALLEST * abs(before.real)
+def _kept(pivot, before):
+    return abs(pivot.real) > SMALLEST * abs(before.real)
 
 
 @kernel
@@ -251,7 +251,7 @@ def _subtract_rows(neighbour, first, last, k, c, lower, a):
 
 @kernel
 def solve_panels(panels, a, lower, upper, pivot, b, c):
-    """Solve in place for column c of b, which may stand for several; ``a`` is what elimination has left."""
+    """Solve in place for column c of b, which may stand for several; ``a`` is what elimination leaves."""
     below = b.shape[0] % 3
     for p in range(panels.first.size - 2, -1, -1):
         k = below + 3 * p
@@ -263,16 +263,16 @@ def solve_panels(panels, a, lower, upper, pivot, b, c):
         put(b, k, c, x0)
         for s in range(panels.first[p], panels.first[p + 1]):
             i = at(panels.neighbour, s)
-            left = at(b, i, c) - at(lower, 3 * s + 2) * x2
-            put(b, i, c, left - at(lower, 3 * s + 1) * x1 - at(lower, 3 * s) * x0)
+            value = at(b, i, c) - at(lower, 3 * s + 2) * x2
+            put(b, i, c, value - at(lower, 3 * s + 1) * x1 - at(lower, 3 * s) * x0)
     for k in range(below - 1, -1, -1):
         for i in range(k):
             put(b, i, c, at(b, i, c) - a[i, k] * at(b, k, c))
     for k in range(below):
-        left = a[k, k] * at(b, k, c)
+        value = a[k, k] * at(b, k, c)
         for i in range(k):
-            left -= a[k, i] * at(b, i, c)
-        put(b, k, c, left)
+            value -= a[k, i] * at(b, i, c)
+        put(b, k, c, value)
     for p in range(panels.first.size - 1):
         k = below + 3 * p
         i0, i1, i2 = _of_panel(pivot, p, INVERSES)

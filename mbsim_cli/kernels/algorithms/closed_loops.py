@@ -295,7 +295,7 @@ def _vary_position(model, theta, t, directions, loops, state, sens):
 
 @kernel
 def _add_mass_times_change(loops, dz):
-    """b = d(M x + Phi_z^T mu) + M (dz - dz*) + Phi_z^T dmu for dmu = 0, what is left of the first equation."""
+    """b = d(M x + Phi_z^T mu) + M (dz - dz*) + Phi_z^T dmu for dmu = 0, the residual of the first equation."""
     T, b, rest = loops.factor.T, loops.d_columns.b, loops.rest.dG
     n, p = b.shape
     for i in range(n):
@@ -401,12 +401,12 @@ def pull_accelerations(model, theta, t, state, work, adj):
 
 
 @kernel
-def share_of(left, whole):
-    """Size of what is left of all columns, relative to the whole."""
+def share_of(part, whole):
+    """Norm of a part, all columns together, relative to that of the whole."""
     size, most = 0.0, TINY
-    for c in range(left.shape[0]):
-        for k in range(left.shape[1]):
-            size += np.abs(left[c, k]) ** 2
+    for c in range(part.shape[0]):
+        for k in range(part.shape[1]):
+            size += np.abs(part[c, k]) ** 2
             most += np.abs(whole[c, k]) ** 2
     return np.sqrt(size / (most + size))
 

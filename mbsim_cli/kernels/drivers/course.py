@@ -14,7 +14,7 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 from mbsim_cli.kernels.drivers.open_trees import first_step, guess
-from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
+from mbsim_cli.kernels.drivers.record import are_full, write_step, write_time_point
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
     BEGIN,
@@ -140,7 +140,7 @@ def form_point(model, scheme, control, case):
     near, t, breakpoints, row = MEETS * scheme.end, clock[TIME], work.breakpoints, int(course[FILLED])
     waits, due = stands_at_breakpoint(clock, breakpoints), clock[DUE] > 0.0
     while t != BEFORE_START and not waits and row < times.size and np.abs(t - times[row]) <= near:
-        write_instant(times[row], state, sens, case.record, case.d_record, row)
+        write_time_point(times[row], state, sens, case.record, case.d_record, row)
         write_counters(work.counters, case.counters[row])
         row += 1
     course[FILLED] = row
@@ -197,7 +197,7 @@ def evaluate_point(model, case):
     work = case.work
     regular = evaluate_state(model, case.theta, work.course[AT], case.directions, case.dyn, work.probe, work.d_probe)
     if regular and work.onsets.force.size > 0:
-        find_arguments(model, case.theta, work.onsets, work.probe, case.dyn.kin, work.reached)
+        find_arguments(model, case.theta, work.onsets, work.probe, case.dyn.kin, work.arguments)
     if work.course[PURPOSE] == JUMP:
         number = work.breakpoints.number[next_breakpoint(work.clock)]
         jump(case.theta, case.directions.dtheta, number, work.probe, case.state, case.sens)
@@ -224,13 +224,13 @@ def take_point(regular, stages, control, case):
         write_step(clock[TIME], at, 0.0, stages + 1, stages, state, work.stages, probe, case.steps)
         copy_state(probe, d_probe, state, sens)
         keep_stage(0, state, sens, work.stages)
-        follow_arguments(work.reached, work.onsets)
+        follow_arguments(work.arguments, work.onsets)
         clock[PASSED] += course[JUMPED]
         course[JUMPED] = 0.0
     elif purpose == JUMP:
         course[JUMPED] = 1.0
     elif purpose == ROW:
-        write_instant(at, probe, d_probe, case.record, case.d_record, row)
+        write_time_point(at, probe, d_probe, case.record, case.d_record, row)
         write_counters(work.counters, case.counters[row])
         course[FILLED] = row + 1
     elif purpose == INSIDE:
@@ -247,11 +247,11 @@ def is_divided(scheme, work):
     """Whether the step passes an onset and is tried again at half its length; else onsets are followed to its end."""
     h = work.course[LENGTH]
     can_be = work.onsets.force.size > 0 and h > DIVISIBLE * smallest_step(work.clock[TIME], scheme.end)
-    divided = can_be and passes_onset(work.onsets, work.reached)
+    divided = can_be and passes_onset(work.onsets, work.arguments)
     if divided:
         shorten(0.5 * h, work)
     else:
-        follow_arguments(work.reached, work.onsets)
+        follow_arguments(work.arguments, work.onsets)
     return divided
 
 

@@ -58,7 +58,7 @@ class IntegrationWork(NamedTuple):
     owed: Carry  # of a trial
     dense: Dense
     onsets: Onsets
-    reached: np.ndarray  # (k, 2) their arguments, and rates, at the probe
+    arguments: np.ndarray  # (k, 2) their arguments, and rates, at the probe
 
 
 @entry

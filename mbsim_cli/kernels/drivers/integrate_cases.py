@@ -40,7 +40,7 @@ class Probes(NamedTuple):
     zd: np.ndarray  # (n,)
     zdd: np.ndarray  # (n,)
     lam: np.ndarray  # (m,)
-    reached: np.ndarray  # (k, 2) arguments of onsets, and their rates
+    arguments: np.ndarray  # (k, 2) arguments of onsets, and their rates
 
 
 @entry
@@ -64,7 +64,7 @@ def integrate_cases(model, scheme, theta, dyn, cases, probes, lanes, statuses, c
         counts[0] += 1
         try:
             regular = _accelerate(model, theta, dyn, probes)
-            find_arguments(model, theta, cases.a.work.onsets, probes, dyn.kin, probes.reached)
+            find_arguments(model, theta, cases.a.work.onsets, probes, dyn.kin, probes.arguments)
         except Exception:
             together = False
             counts[1] += 1
@@ -72,7 +72,7 @@ def integrate_cases(model, scheme, theta, dyn, cases, probes, lanes, statuses, c
             if statuses[lane] == EVALUATE:
                 case = case_of(cases, lane)
                 if together:
-                    _scatter(lane, case.work.probe, case.work.reached, lanes)
+                    _scatter(lane, case.work.probe, case.work.arguments, lanes)
                 else:
                     regular = _accelerate_alone(model, case)
                 statuses[lane] = take_in(regular, scheme, case)
@@ -123,15 +123,15 @@ def _accelerate_alone(model, case):
     probe, t = case.work.probe, case.work.course[AT]
     regular = evaluate_state(model, case.theta, t, case.directions, case.dyn, probe, case.work.d_probe)
     if regular:
-        find_arguments(model, case.theta, case.work.onsets, probe, case.dyn.kin, case.work.reached)
+        find_arguments(model, case.theta, case.work.onsets, probe, case.dyn.kin, case.work.arguments)
     return regular
 
 
 @kernel
-def _scatter(lane, probe, reached, lanes):
+def _scatter(lane, probe, arguments, lanes):
     """Give a case what stands in its lane."""
-    for j in range(reached.shape[0]):
-        reached[j, 0], reached[j, 1] = lanes.reached[j, 0, lane], lanes.reached[j, 1, lane]
+    for j in range(arguments.shape[0]):
+        arguments[j, 0], arguments[j, 1] = lanes.arguments[j, 0, lane], lanes.arguments[j, 1, lane]
     for c in range(probe.z.size):
         probe.z[c], probe.zd[c], probe.zdd[c] = lanes.z[c, lane], lanes.zd[c, lane], lanes.zdd[c, lane]
     for r in range(probe.lam.size):

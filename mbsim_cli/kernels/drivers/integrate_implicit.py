@@ -63,7 +63,7 @@ class ImplicitWork(NamedTuple):
     dense: Ends  # with the accelerations of its stages
     equations: Any  # StageEquations, or LoopStages
     onsets: Onsets
-    reached: np.ndarray  # (k, 2) their arguments, and rates, at the probe
+    arguments: np.ndarray  # (k, 2) their arguments, and rates, at the probe
 
 
 class ImplicitControl(NamedTuple):

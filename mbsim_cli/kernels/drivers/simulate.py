@@ -17,7 +17,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import compose, move_bodies, 
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
-from mbsim_cli.kernels.drivers.record import write_instant
+from mbsim_cli.kernels.drivers.record import write_time_point
 from mbsim_cli.kernels.drivers.stepping import stays_finite
 from mbsim_cli.kernels.integrators.ali3p import (
     CHECKED,
@@ -53,7 +53,7 @@ class Work(NamedTuple):
     turns: Turns
     watch: Watch  # for singular positions
     onsets: Onsets
-    reached: np.ndarray  # (k, 2) arguments of onsets, and their rates, at the end of a step
+    arguments: np.ndarray  # (k, 2) arguments of onsets, and their rates, at the end of a step
     start: State  # at the start of a step, where it may be divided
 
 
@@ -96,8 +96,8 @@ def run(
     if filled > 0 and work.onsets.force.size > 0:
         place(model, theta, state.z, control.at_center, kin)
         move_bodies(model, theta, state, kin)
-        find_arguments(model, theta, work.onsets, state, kin, work.reached)
-        follow_arguments(work.reached, work.onsets)
+        find_arguments(model, theta, work.onsets, state, kin, work.arguments)
+        follow_arguments(work.arguments, work.onsets)
     for step in range(first + 1, first + steps + 1):
         status, count, error, scale = make_step(
             model, theta, control, step, scale, count, directions, state, sens, work, extra
@@ -144,14 +144,14 @@ def make_step(model, theta, control, step, scale, latest, directions, state, sen
     status, count, scale = newton(model, theta, t, control, scale, latest, step % CHECKED == 0, state, work)
     if has_onsets:
         if status == Status.OK:
-            find_arguments(model, theta, work.onsets, state, kin, work.reached)
-        if control.h.real > control.shortest and (status != Status.OK or passes_onset(work.onsets, work.reached)):
+            find_arguments(model, theta, work.onsets, state, kin, work.arguments)
+        if control.h.real > control.shortest and (status != Status.OK or passes_onset(work.onsets, work.arguments)):
             copy_iterate(work.start, state)
             return Status.PASSED, count, error, scale
     if status != Status.OK:
         return status, count, error, scale
     if has_onsets:
-        follow_arguments(work.reached, work.onsets)
+        follow_arguments(work.arguments, work.onsets)
     if control.redundant:  # free multipliers act on nothing, but would as J turns
         factor_range(eq.J, work.normal)
         keep_in_range(eq.J, work.normal, as_column(state.lam), work.column)
@@ -203,7 +203,7 @@ def write_row(t, count, error, mass_projection, state, sens, eq, record, d_recor
     lambda belongs to z''* and is of first order in h; with the multipliers kappa of the mass-orthogonal
     projection, M z'' = Q - Phi_z^T (lambda + kappa): that is the reaction, of second order.
     """
-    write_instant(t, state, sens, record, d_record, row)
+    write_time_point(t, state, sens, record, d_record, row)
     share = 1.0 if mass_projection else 0.0
     record.iterations[row] = count
     copy_to(state.sigma, record.sigma[row])

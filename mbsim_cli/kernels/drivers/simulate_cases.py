@@ -72,7 +72,7 @@ class Numbers(NamedTuple):
     turns: tuple  # Turns
     corrections: np.ndarray
     expected: np.ndarray
-    reached: np.ndarray
+    arguments: np.ndarray
     phi: np.ndarray
     phi1: np.ndarray
     phi2: np.ndarray
@@ -144,7 +144,7 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, dec
     ended = cases_at(decisions, ENDED)
     if ended == 0:
         return
-    find_arguments(model, theta, work.onsets, state, kin, work.reached)
+    find_arguments(model, theta, work.onsets, state, kin, work.arguments)
     apply_corrections(control.h, ended, state, work.column)
     if state.lam.size > 0:
         compose(model, kin, comp)
@@ -189,10 +189,10 @@ def _finish(model, control, step, lane, case, numbers, decisions, leader, counts
     """End the step of a case, in its own arrays; return its status."""
     counts[0] += 1
     if decisions.stage[lane] == ENDED:
-        read_lane(lane, numbers.reached, case.work.reached)
-        if passes_onset(case.work.onsets, case.work.reached):
+        read_lane(lane, numbers.arguments, case.work.arguments)
+        if passes_onset(case.work.onsets, case.work.arguments):
             return Status.PASSED
-        follow_arguments(case.work.reached, case.work.onsets)
+        follow_arguments(case.work.arguments, case.work.onsets)
         _set_lanes(lane, leader, decisions.trial[lane], decisions.scale)
         if decisions.formed[lane] != 0:
             _copy_tangent(case.formed, case.work.tangent)

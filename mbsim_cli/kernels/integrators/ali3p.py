@@ -126,19 +126,19 @@ def newton(model, theta, t, control, scale, latest, checks, state, work):
     least = IMAGINARY if np.iscomplexobj(state.z) else int(checks or latest == 0 or latest > ONCE)
     careful = False  # since a correction grew: then tangents are of the iterates they act on, and shares are halved
     stalled_at = np.inf  # size at which corrections by an old tangent have just stalled
-    left = control.max_iterations  # corrections that may still be taken; going back is none
+    remaining = control.max_iterations  # corrections that may still be taken; going back is none
     for iteration in range(RETREATS * control.max_iterations):
-        if left == 0:
+        if remaining == 0:
             break
         formed = not fresh
         if not find_correction(model, theta, t, control, tolerance, ratio, formed, state, work):
             return Status.SINGULAR, iteration, scale
         fresh = True
         size, acceleration, floor = size_of_correction(h, state, work.tangent, columns)
-        reached = max(scale, acceleration)
+        largest = max(scale, acceleration)
         if not np.isfinite(size) and (iteration == 0 or not bends):
             return Status.NOT_FINITE, iteration, scale
-        close = size <= max(ROUND_OFF * reached, AMPLIFIED * floor)
+        close = size <= max(ROUND_OFF * largest, AMPLIFIED * floor)
 
         # may it be taken? beyond the bend of a characteristic corrections swing
         if bends and not close:
@@ -149,8 +149,8 @@ def newton(model, theta, t, control, scale, latest, checks, state, work):
             if careful and not formed and size > STALE * previous:
                 fresh, previous = False, np.inf  # the iterate serves, and goes on by a tangent of its own
                 continue
-        left -= 1
-        scale = reached
+        remaining -= 1
+        scale = largest
 
         # is it the last one? the first, by an old tangent, does not show by itself that the equations are solved
         stalled = close and share == 1.0 and size > STALLED * previous
@@ -167,7 +167,7 @@ def newton(model, theta, t, control, scale, latest, checks, state, work):
                 evaluate(model, theta, t, control.at_center, state, work.kin, work.comp, eq)
             return Status.OK, iteration + 1, scale
 
-        # which tangent serves the next one? behind a singular position an old one pushes the wrong way, and stalls
+        # which tangent serves the next one? behind a singular position an old one points the wrong way, and stalls
         stalled_at = np.inf
         if stalled and iteration > 0:
             stalled_at, fresh = size, False

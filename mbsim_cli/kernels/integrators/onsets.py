@@ -55,11 +55,11 @@ def find_arguments(model, theta, onsets, state, kin, out):
 
 
 @kernel
-def passes_onset(onsets, reached):
-    """Whether a step to ``reached``, as ``find_arguments`` gives it, is too long for an onset or an impact."""
+def passes_onset(onsets, arguments):
+    """Whether a step that ends at ``arguments``, of ``find_arguments``, is too long for an onset or an impact."""
     steps = onsets.steps[0]
     for j in range(onsets.force.size):
-        before, behind = onsets.value[j], reached[j, 0].real
+        before, behind = onsets.value[j], arguments[j, 0].real
         touched = min(before, behind) < onsets.high[j] and max(before, behind) > onsets.low[j]
         if touched and onsets.high[j] - onsets.low[j] < steps * np.abs(behind - before):
             return True
@@ -67,16 +67,16 @@ def passes_onset(onsets, reached):
             speed = onsets.speed[j]
             if not _touches(onsets, j, before):
                 speed = onsets.side[j] * onsets.rate[j]
-            if speed > 0.0 and steps * np.abs(reached[j, 1].real - onsets.rate[j]) > IMPACT * speed:
+            if speed > 0.0 and steps * np.abs(arguments[j, 1].real - onsets.rate[j]) > IMPACT * speed:
                 return True
     return False
 
 
 @kernel
-def follow_arguments(reached, onsets):
-    """Go on from ``reached``; an impact ends where contact does, or where it begins to be pressed together again."""
+def follow_arguments(arguments, onsets):
+    """Go on from ``arguments``; an impact ends where contact does, or where bodies approach each other again."""
     for j in range(onsets.force.size):
-        value, rate, side = reached[j, 0].real, reached[j, 1].real, onsets.side[j]
+        value, rate, side = arguments[j, 0].real, arguments[j, 1].real, onsets.side[j]
         if not _touches(onsets, j, value) or (side * onsets.rate[j] < 0.0 and side * rate > 0.0):
             onsets.speed[j] = 0.0
         elif not _touches(onsets, j, onsets.value[j]):

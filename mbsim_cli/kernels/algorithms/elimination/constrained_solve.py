@@ -173,16 +173,18 @@ def solve_constrained(factor, tolerance, columns):
     if columns.b.size == 0:
         return 0.0
     if columns.b.shape[1] == 1:
-        left = _first(factor, columns, 0)
-        return tolerance if tolerance >= BY_PENALTY else _refine_any(factor, tolerance, 0.0, total(left), 0, columns, 0)
+        residual2 = _first(factor, columns, 0)
+        if tolerance >= BY_PENALTY:
+            return tolerance
+        return _refine_any(factor, tolerance, 0.0, total(residual2), 0, columns, 0)
     error = 0.0
     for g in range(0, columns.b.shape[1], width(columns.b)):
         c = block(columns.b, g)
-        left = _first(factor, columns, c)
+        residual2 = _first(factor, columns, c)
         if tolerance >= BY_PENALTY:
             error = tolerance
         else:
-            error = max(error, _refine_any(factor, tolerance, 0.0, total(left), 0, columns, c))
+            error = max(error, _refine_any(factor, tolerance, 0.0, total(residual2), 0, columns, c))
     return error
 
 
@@ -194,11 +196,11 @@ def solve_change(factor, ratio, tolerance, whole, columns):
     error = 0.0
     for g in range(0, columns.b.shape[1], width(columns.b)):
         c = block(columns.b, g)
-        left, squares_of_whole = _first(factor, columns, c), _squares_of(factor.weight, whole, c)
-        missing = _missing(factor, ratio, left, squares_of_whole, columns.x, c)
-        if missing > CERTAIN_ALONE * tolerance:
-            missing = _refine(factor, tolerance, np.sqrt(total(squares_of_whole)), total(left), 0, columns, c)
-        error = max(error, missing)
+        residual2, squares_of_whole = _first(factor, columns, c), _squares_of(factor.weight, whole, c)
+        found = _penalty_error(factor, ratio, residual2, squares_of_whole, columns.x, c)
+        if found > CERTAIN_ALONE * tolerance:
+            found = _refine(factor, tolerance, np.sqrt(total(squares_of_whole)), total(residual2), 0, columns, c)
+        error = max(error, found)
     return error
 
 
@@ -207,20 +209,20 @@ def solve_one_change(factor, ratio, tolerance, whole, columns):
     """``solve_change`` of one column, of one case or of eight; ``whole`` (n, 1)."""
     if factor.alpha.size == 0:
         return
-    left, square = _first(factor, columns, 0), _squares_of(factor.weight, whole, 0)
-    ended = at_most(_missing(factor, ratio, left, square, columns.x, 0), CERTAIN_ALONE * tolerance)
+    residual2, square = _first(factor, columns, 0), _squares_of(factor.weight, whole, 0)
+    ended = at_most(_penalty_error(factor, ratio, residual2, square, columns.x, 0), CERTAIN_ALONE * tolerance)
     if ended != EVERY:
-        _refine_any(factor, tolerance, np.sqrt(total(square)), total(left), ended, columns, 0)
+        _refine_any(factor, tolerance, np.sqrt(total(square)), total(residual2), ended, columns, 0)
 
 
 @kernel
-def _missing(factor, ratio, left, squares_of_whole, x, c):
-    """Digits that the penalty alone leaves open, relative to ``whole``; the largest of all directions."""
+def _penalty_error(factor, ratio, residual2, squares_of_whole, x, c):
+    """Error of the solution by the penalty alone, relative to ``whole``; the largest of all directions."""
     if factor.alpha.size == 0:
         return 0.0
     # alpha residual^2 / ratio is what the rest of the constraints would accelerate; the others are elimination's
     lost = LOST * LOST * ratio * ratio * _squares_of(factor.weight, x, c)
-    return np.sqrt(largest((left / ratio + lost) / (squares_of_whole + NOTHING)))
+    return np.sqrt(largest((residual2 / ratio + lost) / (squares_of_whole + NOTHING)))
 
 
 @kernel
@@ -357,15 +359,15 @@ def _correct(factor, step, columns, c):
         lu_solve_of(factor.lu, factor.pivot, step, c)
     size = squares(0.0 * at(columns.x, 0, c))
     for r in range(alpha.size):
-        left = at(columns.residual, r, c)
+        residual = at(columns.residual, r, c)
         for s in range(panels.row_first[r], panels.row_first[r + 1]):
-            left -= at(packed, s) * at(step, at(panels.row_column, s), c)
-        penalty = alpha[r] * left
+            residual -= at(packed, s) * at(step, at(panels.row_column, s), c)
+        penalty = alpha[r] * residual
         mu = at(columns.mu, r, c) - penalty
-        put(columns.residual, r, c, left)
+        put(columns.residual, r, c, residual)
         put(columns.mu, r, c, mu)
         put(columns.load, r, c, penalty - mu)
-        size += alpha[r] * squares(left)
+        size += alpha[r] * squares(residual)
     return size
 
 

@@ -217,10 +217,10 @@ def coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out):
     _, by_g, by_g1 = along(model, kin, f)
     slope = gamma * by_g + beta * by_g1
     for i in range(measures.first[m], measures.first[m + 1]):
-        left = slope * coordinate_slope(measures, theta, m, i, z)
+        of_row = slope * coordinate_slope(measures, theta, m, i, z)
         for j in range(measures.first[m], measures.first[m + 1]):
-            right = coordinate_slope(measures, theta, m, j, z)
-            T_out[measures.coordinate[i], measures.coordinate[j]] -= left * right
+            of_column = coordinate_slope(measures, theta, m, j, z)
+            T_out[measures.coordinate[i], measures.coordinate[j]] -= of_row * of_column
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Bodies that deform as elements of a tree: what they push back with, on their frame and on their elastic coordinates.
+"""Bodies that deform as elements of a tree: the forces that they exert on their frame and on their elastic coordinates.
 
 A body's frame is moved by the joints alone, so that the recursions of the tree do not see elastic coordinates; the
 body's wrench acts on its frame like that of a force element. Its terms stand in ``elements.flexible``, in body axes
@@ -122,7 +122,7 @@ def elastic_count(tree, f):
 
 @kernel
 def start_elastic_rows(tree, Q, G_out):
-    """Start the rows G (n,) of elastic coordinates, which the tree's recursions do not reach, from the forces Q."""
+    """Start the rows G (n,) of elastic coordinates, which the tree's recursions leave out, from the forces Q."""
     for c in range(tree.elastic[0], tree.elastic[tree.flexible.size]):
         G_out[c] = -Q[c]
 
@@ -434,8 +434,8 @@ def pull_elastic_potential(model, theta, k, c, z, kin, adj_out):
         pull_flexible_strain(tree, theta, f, k, c, z, adj_out.z, adj_out.theta)
         pull_flexible_moment(tree, theta, f, k, dot3(r, hat), unrotate(R, hat), z, adj_out.z, adj_out.theta)
         add3_to(adj_out.theta, GRAVITY, k, scale3(c, scale3(-1.0, axpy3(mass, r, moment))))
-        pushed = scale3(mass, hat)
-        accumulate2(adj_out.P, tree.flexible[f], k, 1.0, (add3(cross3(r, pushed), cross3(moment, hat)), pushed))
+        force = scale3(mass, hat)
+        accumulate2(adj_out.P, tree.flexible[f], k, 1.0, (add3(cross3(r, force), cross3(moment, hat)), force))
 
 
 @with_elastic(lambda model, theta, f, k, c, z, adj_out: None)

@@ -170,7 +170,7 @@ def pull_work(model, theta, multiplier, W, kin, virtual, adj):
         half, last = _half_couple(row3(kin.pose, i, 0), (n, f)), rigid_rows(tree, i, first)
         S = held_shape(model, theta, multiplier, first, last)
         pull = shaped(S, R)
-        push = sub3(pull[0], cross3(half, R[0])), sub3(pull[1], cross3(half, R[1])), sub3(pull[2], cross3(half, R[2]))
+        forces = sub3(pull[0], cross3(half, R[0])), sub3(pull[1], cross3(half, R[1])), sub3(pull[2], cross3(half, R[2]))
         for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
             k = block(virtual.mu, g)
             U, D = motion_at2(virtual.U, i, k), columns2(virtual.pose, i, k)
@@ -190,7 +190,7 @@ def pull_work(model, theta, multiplier, W, kin, virtual, adj):
                 o, mu = o + POSE, at(virtual.mu, tree.column[j], k)
                 add3_to(adj.theta, o, k, scale3(-1.0 * mu, f))
                 for c in range(3):
-                    add3_to(adj.theta, o + 3 + 3 * c, k, scale3(mu, push[c]))
+                    add3_to(adj.theta, o + 3 + 3 * c, k, scale3(mu, forces[c]))
         first = last
 
 
