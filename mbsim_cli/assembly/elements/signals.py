@@ -138,7 +138,7 @@ class SignalTable:
             if is_line and operation.name in ("less", "less_equal"):
                 line: Line = partial(_combined, "subtract", each)
                 sides = partial(self._sides, steps, result, time, fixed, place)
-                if line()[0] and self._ends_steps(sides, limit := _limit(line())):
+                if line()[0] and np.isfinite(line()).all() and self._ends_steps(sides, limit := _limit(line())):
                     if self._integrated:
                         name = add(Term(Law.CONSTANT, 1, lambda: (1.0,), partial(_negative, line)), place)
                         if not _is_defined_beyond(sides, limit):
@@ -336,7 +336,7 @@ def _limit(line: tuple[Scalar, Scalar]) -> Scalar:
     slope, value = line
     with np.errstate(all="ignore"):
         limit = -value / slope if slope else EVERYWHERE
-    return limit if np.isfinite(limit) else EVERYWHERE
+    return limit if np.isfinite(limit) else -EVERYWHERE if limit.real < 0.0 else EVERYWHERE
 
 
 def _negative(line: Line) -> tuple[Scalar, Scalar]:

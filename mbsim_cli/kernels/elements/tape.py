@@ -79,8 +79,7 @@ def pull_numbers_of_tape(signals, laws, theta, k, u, value, slope, hat, hat_out)
 
 @inlined
 def operate(code, a, b, c):
-    """One step but for laws, of numbers real or complex."""
-    none = 0.0 * a
+    """One step but for laws, of numbers real or complex; what is not a number is chosen, and chooses, as such."""
     if code == Operation.ADD:
         return a + b
     if code == Operation.SUBTRACT:
@@ -96,21 +95,21 @@ def operate(code, a, b, c):
     if code == Operation.HYPOT:
         return np.sqrt(a * a + b * b)
     if code == Operation.MINIMUM:
-        return a if a.real <= b.real else b
+        return b if b.real < a.real or np.isnan(b.real) else a
     if code == Operation.MAXIMUM:
-        return a if a.real >= b.real else b
+        return b if b.real > a.real or np.isnan(b.real) else a
     if code == Operation.LESS:
-        return 1.0 + none if a.real < b.real else none
+        return 1.0 if a.real < b.real else 0.0 if a.real >= b.real else np.nan
     if code == Operation.LESS_EQUAL:
-        return 1.0 + none if a.real <= b.real else none
+        return 1.0 if a.real <= b.real else 0.0 if a.real > b.real else np.nan
     if code == Operation.SELECT:
-        return b if a.real != 0.0 else c
+        return a if np.isnan(a.real) else b if a.real != 0.0 else c
     if code == Operation.NEGATE:
         return -a
     if code == Operation.ABS:
         return -a if a.real < 0.0 else a
     if code == Operation.SIGN:
-        return none + np.sign(a.real)
+        return np.sign(a.real)
     return function_of(code, a)
 
 

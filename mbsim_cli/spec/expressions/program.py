@@ -124,8 +124,23 @@ def _none(k, adjoint, value, *a):
     return 0.0 * np.real(value)  # also beside jumps, where there is no derivative
 
 
-LESS = Elementary(lambda a, b: np.where(np.real(a) < np.real(b), 1.0, 0.0), _none, "less")
-LESS_EQUAL = Elementary(lambda a, b: np.where(np.real(a) <= np.real(b), 1.0, 0.0), _none, "less_equal")
+def _comparison(holds: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """1, or 0, or no number beside one that is none."""
+
+    def value(a, b):
+        a, b = np.real(a), np.real(b)
+        return np.where(np.isnan(a) | np.isnan(b), np.nan, np.where(holds(a, b), 1.0, 0.0))
+
+    return value
+
+
+def _selected(chosen, a, b):
+    chosen = np.real(chosen)
+    return np.where(np.isnan(chosen), chosen, np.where(chosen != 0.0, a, b))
+
+
+LESS = Elementary(_comparison(np.less), _none, "less")
+LESS_EQUAL = Elementary(_comparison(np.less_equal), _none, "less_equal")
 SIGN = Elementary(lambda a: np.sign(np.real(a)), _none, "sign")
 
 
@@ -133,7 +148,7 @@ def _pull_select(k, adjoint, value, chosen, a, b):
     return np.where((np.real(chosen) != 0.0) == (k == 1), adjoint, 0.0) if k else 0.0 * np.real(chosen)
 
 
-SELECT = Elementary(lambda chosen, a, b: np.where(np.real(chosen) != 0.0, a, b), _pull_select, "select")
+SELECT = Elementary(_selected, _pull_select, "select")
 
 
 FUNCTIONS: dict[str, Elementary] = {

@@ -8,6 +8,7 @@ import mbsim_cli
 from mbsim_cli.kernels.elements.tape import operate, slopes_of
 from mbsim_cli.model.codes import Operation
 from mbsim_cli.model.layout import NoSignals
+from mbsim_cli.spec.expressions.program import OPERATIONS
 from mbsim_cli.study.assembling import Settings, build, load
 from tests.kernels.differentiate import assert_agree
 
@@ -167,6 +168,54 @@ def test_slopes_of_steps(code, imaginary):
         assert value.imag == pytest.approx(
             sum(slope.real * x.imag for slope, x in zip(slopes, at, strict=True)), rel=1e-12
         )
+
+
+@pytest.mark.parametrize("late", [0.0, 1e-20j])
+def test_infinite_and_undefined_operands(late):
+    """Comparisons with infinity are as those of numbers, and what is undefined stays so instead of choosing a side."""
+    inf, nan = np.float64(np.inf) + late, np.float64(np.nan) + late
+    one, two = np.float64(1.0) + late, np.float64(2.0) + late
+    for code, expected in ((Operation.LESS, (0, 1, 0)), (Operation.LESS_EQUAL, (0, 1, 1)), (Operation.SIGN, (1, 1, 1))):
+        assert tuple(operate(code, *pair, one) for pair in ((inf, one), (one, inf), (inf, inf))) == expected
+    assert operate(Operation.SELECT, operate(Operation.LESS, inf, one, one), one, two).real == 2
+    for code in (Operation.LESS, Operation.LESS_EQUAL, Operation.MINIMUM, Operation.MAXIMUM):
+        assert all(np.isnan(operate(code, *pair, one).real) for pair in ((nan, one), (one, nan)))
+    assert np.isnan(operate(Operation.SELECT, nan, one, two).real)
+    for name, (a, b) in {"less": (nan, one), "less_equal": (one, nan), "select": (nan, one)}.items():
+        assert np.isnan(OPERATIONS[name].value(*np.array([a, b, two])[: 2 + (name == "select")]))
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("x.velocity/Z < 1", 2),
+        ("-x.velocity/Z < 1", 3),
+        ("(t + 1)/Z < 1", 2),
+        ("-(t + 1)/Z < 1", 3),
+        ("t < -1/Z", 2),
+        ("t/Z < 1", None),
+    ],
+)
+def test_comparisons_beside_a_division_by_zero(tmp_path, condition, expected):
+    path, value = tmp_path / "model.yaml", f"if({condition.replace('x.', 'x.displacement.')}, 3, 2)"
+    path.write_text(
+        f"""\
+mbsim: 1
+parameters: {{Z: 0}}
+bodies: {{a: {{mass: 1}}}}
+joints: {{x: {{type: prismatic, bodies: [ground, a], point: origin, axis: x, initial: {{velocity: 1}}}}}}
+forces: {{F: {{type: drive, coordinate: x.displacement, value: "{value}"}}}}
+sensors: {{F: {{type: force, force: F}}}}
+objectives: {{F: {{integral: F}}}}
+analysis: {{formulation: recursive, integrator: rk4, duration: 0.1, step: 0.05}}
+"""
+    )
+    with np.errstate(all="ignore"):  # numpy warns of divisions where nothing is compiled
+        if expected is None:
+            with pytest.raises(mbsim_cli.AnalysisError, match=r"undefined at t = 0 s.*F.value"):
+                mbsim_cli.run(path)
+        else:
+            assert mbsim_cli.run(path).objectives["F"].value == pytest.approx(0.1 * expected, rel=1e-12)
 
 
 def test_models_without_expressions_know_nothing_of_them(tmp_path):
