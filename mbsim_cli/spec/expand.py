@@ -113,15 +113,22 @@ def _add_value(review: Review, path: Path, value: Expression, law: str | Spline 
     return name
 
 
-def _switch(node: ast.Compare, review: Review) -> Spline | None:
-    """A law that is 1 where a comparison of t with a formula of parameters holds, else 0; None for others."""
+def _switch(node: ast.Compare | ast.Call, review: Review) -> Spline | None:
+    """A law that is a comparison of t with a formula of parameters, or the sign of their difference, else None."""
     model = review.model
-    left, right = node.left, node.comparators[0]
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            early, late = (1.0, 0.0) if isinstance(op, ast.Lt | ast.LtE) else (0.0, 1.0)
+        case ast.Call(args=[ast.BinOp(left=left, op=ast.Sub(), right=right)]):
+            early, late = -1.0, 1.0
+        case _:
+            return None
     sides = [side for side in (left, right) if not (isinstance(side, ast.Name) and side.id == TIME)]
     known = {*model.parameters, *model.constants}
     if len(sides) != 1 or not known.issuperset(names(sides[0])):
         return None
-    early = isinstance(node.ops[0], ast.Lt | ast.LtE) == (sides[0] is right)
+    if sides[0] is left:
+        early, late = late, early
     time = ast.unparse(sides[0])
     try:
         parse(time)
@@ -131,7 +138,7 @@ def _switch(node: ast.Compare, review: Review) -> Spline | None:
         return None
     return Spline.model_construct(
         type="spline", x=None, times=(Number(f"-abs({time}) - {LONG_BEFORE}"), Number(time)),
-        values=(Number(float(early)), Number(float(not early))), between="constant", extrapolate="hold",
+        values=(Number(early), Number(late)), between="constant", extrapolate="hold",
     )  # fmt: skip
 
 

@@ -246,6 +246,8 @@ FALLS = {"type": "spline", "between": "constant", "times": [0, "a", 2], "values"
     [
         None,
         "h/2*((t < a) + (a >= t) + if(b + a - b > t, 2, 0) + if(t >= a, 2, 2*(t < b)))",
+        "h*(2 - sign(t - a))",
+        "h*(2 + sign(2*a - 2*t))",
         "h/2*((2*t < 2*a) + (a - t >= 0) + if(0 > t/b - a/b, 2, 0) + if(-t - 1 <= -(a + 1), 2, 2*(b*(t - b) < 0)))",
     ],
 )
@@ -352,7 +354,14 @@ def test_steps_end_where_expressions_bend_in_time(how):
         _, found = found_of(falls, method)
         for name in "sv":
             np.testing.assert_allclose(found[name].gradient, exact[name].gradient, rtol=1e-10)
-    assert found_of({"value": "if(t < a, h, 0.5*h)"})[0] == ()
+    for value in ("if(t < a, h, 0.5*h)", "h*sign(t - a)", "h*step(t, a, 0, b, 1)", "h*max(t - a, 0)**2"):
+        assert found_of({"value": value})[0] == (), value
+    for value, exact in list(BENT.items())[:-1]:
+        stops, found = found_of({"value": value})
+        assert len(stops) == (2 if "clip" in value else 1), value
+        for name, gradient, near in zip("vs", exact(A, B), (1e-9, 2e-5), strict=True):
+            by_times = HEIGHT / MASS * np.array(gradient)
+            np.testing.assert_allclose(found[name].gradient[:2], by_times, rtol=1e-9, atol=near, err_msg=value)
 
 
 @pytest.mark.interpreted

@@ -7,7 +7,7 @@ the measure that the force acts along.
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -117,40 +117,42 @@ class SignalTable:
         """The steps behind the place ``time`` of t, with laws that end steps of integrators where t passes a limit.
 
         ``fixed`` are numbers of the file by their places; laws are added to the table and to ``laws``. Where
-        Runge-Kutta methods integrate, laws that are 1 or 0 stand for comparisons of lines in t. ALI3-P, which refuses
-        laws of forces that jump, has a law beside those that let the expression bend: it changes nothing else. So has
-        a largest or smallest value of such lines, or a magnitude, in Runge-Kutta methods.
+        Runge-Kutta methods integrate, laws that are 1, 0 or -1 stand for comparisons and signs of lines in t. ALI3-P,
+        which refuses laws of forces that jump, has a law beside those that let the expression bend: it changes nothing
+        else. So has a largest or smallest value of such lines, or a magnitude, in Runge-Kutta methods.
         """
-        known, found, beside = set(fixed), list[Step](), list[Step]()
+        known, found, beside, read = set(fixed), list[Step](), list[Step](), _Read(steps, result, time, fixed)
         lines: dict[int, Line] = {time: lambda: (1.0, 0.0)}
         within = dict(lines)  # also where a line is held at a limit: it bends at another one as the line would
 
-        def add(term: Term, place: int, pair: int = 0) -> str:
+        def add(place: int, *terms: Term, pair: int = 0) -> str:
             name = f"{path} {place} {pair}"
-            laws[name] = self._laws.add(path, [term])
+            laws[name] = self._laws.add(path, terms)
             return name
 
         for place, (operation, operands) in enumerate(steps, time + 1):
             is_line = not known.issuperset(operands) and {*known, *lines}.issuperset(operands)
             bent = not known.issuperset(operands) and {*known, *within}.issuperset(operands)
-            value = partial(self._fixed_value, steps, time=time, fixed=fixed)
+            value = partial(self._fixed_value, read)
             each = [within.get(operand) or partial(_constant, value, operand) for operand in operands] if bent else []
-            if is_line and operation.name in ("less", "less_equal"):
-                line: Line = partial(_combined, "subtract", each)
-                sides = partial(self._sides, steps, result, time, fixed, place)
+            if is_line and operation.name in ("less", "less_equal", "sign"):
+                signed = operation.name == "sign"
+                line: Line = each[0] if signed else partial(_combined, "subtract", each)
+                sides = partial(self._sides, read, place, (1.0, -1.0) if signed else (0.0, 1.0))
                 if line()[0] and np.isfinite(line()).all() and self._ends_steps(sides, limit := _limit(line())):
                     if self._integrated:
-                        name = add(Term(Law.CONSTANT, 1, lambda: (1.0,), partial(_negative, line)), place)
+                        name = add(place, *_switch(line, signed))
                         if not _is_defined_beyond(sides, limit):
                             self.one_sided.append(laws[name])
                         operation, operands = law(name), (time,)
                     else:
-                        beside.append((law(add(_until(line), place)), (time,)))
-            elif bent and operation.name in ("max", "min", "abs") and self._integrated:
+                        beside.append((law(add(place, _until(line))), (time,)))
+            elif bent and operation.name in ("max", "min", "abs"):
                 pairs: list[Line] = [partial(_combined, "subtract", pair) for pair in combinations(each, 2)]
                 for pair, line in enumerate(each if operation.name == "abs" else pairs):
-                    if line()[0]:
-                        beside.append((law(add(_from(line), place, pair)), (time,)))
+                    if line()[0] and (self._integrated or self._bends(read, _limit(line()))):
+                        term = _from(line) if self._integrated else _until(line)
+                        beside.append((law(add(place, term, pair=pair)), (time,)))
                 if len(held := [operand for operand in operands if operand in within]) == 1 and len(operands) == 2:
                     within[place] = within[held[0]]
             elif is_line and _is_linear(operation.name, [operand in lines for operand in operands]):
@@ -160,16 +162,16 @@ class SignalTable:
             found.append((operation, operands))
         return found + beside
 
-    def _fixed_value(self, steps: list[Step], place: int, *, time: int, fixed: Mapping[int, Number]) -> Scalar:
-        """Value at a place that depends on ``fixed`` numbers alone, behind steps that follow the place ``time``."""
-        program, inputs = Program(time + 1, steps, place), [0.0] * (time + 1)
-        for at, number in fixed.items():
+    def _fixed_value(self, read: "_Read", place: int) -> Scalar:
+        """Value at a place that depends on fixed numbers alone."""
+        program, inputs = Program(read.time + 1, read.steps, place), [0.0] * (read.time + 1)
+        for at, number in read.fixed.items():
             if program.reads(at):
                 inputs[at] = self._system.geometry.numbers(number)
         found: Scalar = program.value(inputs)[()]
         return found
 
-    def _ends_steps(self, sides: Callable[[Scalar], tuple[Any, Any]], limit: Scalar) -> bool:
+    def _ends_steps(self, sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
         """Whether steps end where an expression, whose ``sides`` are as from ``_sides``, compares t with a limit.
 
         Those of ALI3-P do where the expression bends; those of Runge-Kutta methods also where it jumps, but not where a
@@ -179,25 +181,36 @@ class SignalTable:
         bends = np.allclose(before, behind, rtol=1e-9, atol=1e-9)
         return _is_defined_beyond(sides, limit) if bends and self._integrated else bends or self._integrated
 
-    def _sides(
-        self, steps: list[Step], result: int, time: int, fixed: Mapping[int, Number], place: int, t: Scalar
-    ) -> tuple[Any, Any]:
-        """An expression at t, at motions at random, if its step at a place, a comparison, fails and if it holds."""
-        random = np.random.default_rng(place)
-        inputs: list[Any] = list(random.uniform(0.5, 1.5, (time + 1, TRIES)))
-        for at, number in fixed.items():
+    def _sides(self, read: "_Read", place: int, values: tuple[float, float], t: Scalar) -> list[Any]:
+        """An expression at t, at motions at random, if its step at a place has either of two values."""
+        inputs, steps = self._at_random(read, place, t)
+        found = []
+        for value in values:
+            steps[place - read.time - 1] = constant(value), ()
+            found.append(Program(read.time + 1, steps, read.result).value(inputs))
+        return found
+
+    def _bends(self, read: "_Read", t: Scalar) -> bool:
+        """Whether the rate of an expression jumps at t, at motions at random."""
+
+        def rate(late: float) -> Any:
+            inputs, steps = self._at_random(read, 0, t + late * (1.0 + abs(t)) + 1e-30j)
+            return np.imag(Program(read.time + 1, steps, read.result).value(inputs)) / 1e-30
+
+        near, far = (np.abs(rate(late) - rate(-late)) for late in (0.1 * BEYOND, BEYOND))
+        return bool(np.any((near > 0.5 * far) & (near > 1e-9 * np.abs(rate(BEYOND) + rate(-BEYOND)))))
+
+    def _at_random(self, read: "_Read", seed: int, t: Scalar) -> tuple[list[Any], list[Step]]:
+        """Inputs of an expression at t, and its steps, with numbers in place of motions and laws."""
+        random = np.random.default_rng(seed)
+        inputs: list[Any] = list(random.uniform(0.5, 1.5, (read.time + 1, TRIES)))
+        for at, number in read.fixed.items():
             inputs[at] = self._system.geometry.numbers(number)
-        inputs[time] = inputs[_OWN[TIME]] = t
-        tried = [
+        inputs[read.time] = inputs[_OWN[TIME]] = t
+        return inputs, [
             (constant(random.uniform(0.5, 1.5)), ()) if operation.name.startswith("law:") else (operation, operands)
-            for operation, operands in steps
+            for operation, operands in read.steps
         ]
-
-        def forced(side: float) -> Any:
-            tried[place - time - 1] = constant(side), ()
-            return Program(time + 1, tried, result).value(inputs)
-
-        return forced(0.0), forced(1.0)
 
     def add_branchings(self, places: Sequence[str]) -> tuple[Branching, ...]:
         """Record the inputs of expressions that may jump; ``places`` are those of all expressions in the file."""
@@ -297,7 +310,16 @@ class SignalTable:
         return self._known[key]
 
 
-def _is_defined_beyond(sides: Callable[[Scalar], tuple[Any, Any]], limit: Scalar) -> bool:
+class _Read(NamedTuple):
+    """An expression: steps behind the place of t, the place of the value, and numbers of the file by their places."""
+
+    steps: list[Step]
+    result: int
+    time: int
+    fixed: Mapping[int, Number]
+
+
+def _is_defined_beyond(sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
     """Whether an expression, whose ``sides`` are as from ``SignalTable._sides``, is defined beside a limit as on it."""
     defined = np.isfinite(sides(limit))
     return all(np.isfinite(sides(limit + late))[defined].all() for late in (-BEYOND, BEYOND))
@@ -345,6 +367,14 @@ def _negative(line: Line) -> tuple[Scalar, Scalar]:
     if not slope:
         return (-EVERYWHERE, EVERYWHERE) if value.real < 0.0 else (EVERYWHERE, EVERYWHERE)
     return (-EVERYWHERE, _limit(line())) if slope.real > 0.0 else (_limit(line()), EVERYWHERE)
+
+
+def _switch(line: Line, signed: bool) -> list[Term]:
+    """A law of t that is 1 where a line is negative and 0 elsewhere, or if ``signed`` -1 there and 1 elsewhere."""
+    negative = partial(_negative, line)
+    if signed:
+        return [Term(Law.CONSTANT, 1, lambda: (1.0,)), Term(Law.CONSTANT, 1, lambda: (-2.0,), negative)]
+    return [Term(Law.CONSTANT, 1, lambda: (1.0,), negative)]
 
 
 def _until(line: Line) -> Term:

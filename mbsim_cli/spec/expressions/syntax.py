@@ -238,13 +238,13 @@ def calls_of_laws(text: str) -> dict[str, str]:
     return found
 
 
-def comparisons_in(text: str) -> dict[tuple[int, int], ast.Compare]:
-    """Return the comparisons in an expression, each with the offsets of its first character and behind its last."""
+def comparisons_in(text: str) -> dict[tuple[int, int], ast.Compare | ast.Call]:
+    """Return comparisons and signs in a text, each with the offsets of its first character and behind its last."""
     blanks = len(text) - len(text.lstrip())
     line = re.sub(r"\s", " ", text.lstrip()).encode()
-    found: dict[tuple[int, int], ast.Compare] = {}
+    found: dict[tuple[int, int], ast.Compare | ast.Call] = {}
     for node in ast.walk(parse(text, vectors=True)):
-        if isinstance(node, ast.Compare):
+        if isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "sign"):
             first, end = (blanks + len(line[:at].decode()) for at in (node.col_offset, node.end_col_offset))
             found[first, end] = node
     return found
