@@ -14,7 +14,7 @@ from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError, UsageE
 from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses import ANALYSES
-from mbsim_cli.study.assembling import Settings, build, load, stated_method
+from mbsim_cli.study.assembling import Settings, automatic_of, build, load, stated_method
 from mbsim_cli.study.evaluation import blocks_of, rehearse
 from mbsim_cli.study.listener import SILENT, Listener
 
@@ -246,7 +246,11 @@ def _planned(
     from mbsim_cli.spec.analysis import lacks_adjoint
 
     file = load(path, stated, texts)
-    ways = _ways(stated) if every and file.analysis.type == "forward_dynamics" else [stated]
+    ways = [stated]
+    if every and file.analysis.type == "forward_dynamics":
+        ways = _ways(stated)
+    elif automatic_of(file, stated).integrator:
+        ways = [replace(stated, integrator=name) for name, each in INTEGRATORS.items() if each.adaptive]
     for way in ways:
         for method in METHODS if file.parameters else METHODS[:1]:
             if method != "adjoint" or not lacks_adjoint(file.analysis, way.formulation, way.integrator):

@@ -82,6 +82,14 @@ def test_it_compiles_for_what_is_set(mbsim, pendulum, planned):
     assert refused.code == 2 and "-p and -s are for model files; name some" in refused.err
 
 
+def test_it_compiles_what_an_automatic_integrator_may_choose(mbsim, pendulum, planned):
+    text = pendulum.read_text()
+    pendulum.write_text(text.replace("analysis: {", "analysis: {formulation: recursive, integrator: auto, "))
+    assert mbsim("compile", pendulum).code == 0
+    methods = ("none", "ddm", "adjoint")
+    assert planned == [("recursive", integrator, m) for integrator in ("dop853", "esdirk") for m in methods]
+
+
 @pytest.mark.skipif(COMPILER != "linking", reason="others compute one case at a time")
 def test_loops_for_eight_cases(mbsim, pendulum, loops):
     """Where they are asked for, with all, and where the model states a study without gradients."""
