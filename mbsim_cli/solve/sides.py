@@ -174,7 +174,7 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
     magnitudes, inside = Magnitudes(), InsideSteps(sides)
     while True:
         for k, blocks in enumerate(runs):
-            while pending[k] is None or not len(pending[k].time):
+            if pending[k] is None or not len(pending[k].time):  # again before long: points inside steps are handed on
                 pending[k] = next(blocks, None)
                 if pending[k] is None:
                     return

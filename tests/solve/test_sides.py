@@ -7,8 +7,10 @@ import pytest
 
 import mbsim_cli as mbsim
 from mbsim_cli import spec
-from mbsim_cli.study.assembling import Settings, build
-from mbsim_cli.study.evaluation import evaluate
+from mbsim_cli.solve.open_trees.open_tree import INSIDE_ROWS
+from mbsim_cli.solve.sides import sides_of
+from mbsim_cli.study.assembling import Settings, build, load
+from mbsim_cli.study.evaluation import blocks_of, evaluate
 from tests.campaign.comparison import ALI3P, TIMES
 from tests.campaign.generator import FILE
 from tests.campaign.test_breakpoints import mechanism
@@ -204,3 +206,17 @@ def test_integrals_follow_a_jump_from_time_points_inside_steps_of_all_sides(tmp_
     by_T = 0.5 * F * w * (np.sin(w * (1.0 - T)) + np.sin(w * T)) - w**2 * F * left * np.cos(w * T)
     by_T += F * w * np.sin(w * T) - 0.5 * F**2 * (1.0 + np.cos(2.0 * w * left))
     assert found.by("T") == pytest.approx(by_T, rel=max(1e-7, 10 * tolerance))
+
+
+def test_time_points_inside_steps_are_handed_on_within_an_output_interval(tmp_path):
+    """An output interval takes hundreds of steps; T is an output time, so that runs are made on both sides of it."""
+    path = tmp_path / "switched.yaml"
+    path.write_text(SWITCHED.replace("stiffness: 400", "stiffness: 250000").replace("step: 0.05", "step: 0.2"))
+    settings = Settings(tolerance=1e-9, duration=0.4)
+    problem = build(load(path, settings), settings, ["T"]).problem
+    blocks = list(blocks_of(problem))
+    parts = [part for block in blocks for part in block.inside]
+    assert sides_of(problem) and max(len(part.time) for part in parts) <= INSIDE_ROWS
+    assert sum(len(part.time) for part in parts) > 6 * INSIDE_ROWS
+    assert sum(part.length.sum() for part in parts) == pytest.approx(0.4, rel=1e-12)
+    assert [time for block in blocks for time in block.time] == pytest.approx([0.0, 0.2, 0.4])
