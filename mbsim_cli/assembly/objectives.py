@@ -38,12 +38,13 @@ class Transfer(NamedTuple):
 
 
 class Jump(NamedTuple):
-    """A time at which signals may jump, and spans of time points beside it, s, as of ``model.problem.Split``."""
+    """A time at which signals may jump or have a corner, and spans of time points beside it, s, as of ``Split``."""
 
     time: complex
     time_rho: Sequence[float]  # (p,)
     before: tuple[float, float]
     behind: tuple[float, float]
+    corner: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,10 @@ def objectives_of(
         if name in found:
             return found[name]
         spec = file[name]
-        arguments: dict[str, Any] = {"sensors": sensor_rows, "jumps": jumps if spec.is_sum else every, **ends}
+        beside = jumps if spec.is_sum else every
+        if spec.kind in ("final", "at"):  # positions are smooth at corners of forces
+            beside = tuple(jump for jump in beside if not jump.corner)
+        arguments: dict[str, Any] = {"sensors": sensor_rows, "jumps": beside, **ends}
         names, text = widths, model_file.integrand(spec.text, summed=spec.is_sum)
         if spec.sharpness is not None:
             arguments["sharpness"] = numbers(spec.sharpness)
@@ -140,10 +144,10 @@ def objectives_of(
 
 
 def jumps_in(problem: Problem, splits: Sequence[Split]) -> tuple[Jump, ...]:
-    """Where signals may jump, with derivatives by the parameters of the problem."""
+    """Where signals may jump or have corners, with derivatives by the parameters of the problem."""
     return tuple(
-        Jump(problem.theta[list(numbers)].sum(), problem.theta_rho[list(numbers)].sum(axis=0), before, behind)
-        for numbers, before, behind in splits
+        Jump(problem.theta[list(numbers)].sum(), problem.theta_rho[list(numbers)].sum(axis=0), before, behind, corner)
+        for numbers, before, behind, corner in splits
     )
 
 

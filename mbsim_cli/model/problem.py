@@ -157,11 +157,12 @@ class Gap(NamedTuple):
 
 
 class Split(NamedTuple):
-    """A time at which accelerations jump, so that integrals are split there."""
+    """A time at which accelerations jump, or have a corner, so that integrals are split there."""
 
     numbers: tuple[int, ...]  # offsets in theta whose sum is the time
     before: tuple[float, float]  # from and to which time points lie between it and the change of a law before, s
     behind: tuple[float, float]
+    corner: bool = False
 
 
 class Branching(NamedTuple):

@@ -26,7 +26,7 @@ class Maximum(Final):
 
     At the start, at the end and beside a jump it is that through three time points of one side, if it is largest
     between the first or last two. The parabola through the three time points nearest to a jump also gives the value
-    there, before or behind it.
+    there, before or behind it. So does it at a corner, if the signal rises before and falls behind.
     There is no parabola where a signal stays at its largest value, as that of ``clip`` does: it would exceed the bound.
     Where the parabola is largest its rate vanishes, so that its gradient is that at a fixed time.
     """
@@ -62,10 +62,12 @@ class Maximum(Final):
     @property
     def _piece(self) -> slice:
         """The time points on the side of the largest one of all jumps; on a jump that is alone."""
-        at = self._time[self._middle]
-        if any(is_on(each.jump, at) for each in self._stored):
+        at, time = self._time[self._middle], self._time
+        near = [each for each in self._stored if each.jump.before[1] <= time[-1] and each.jump.behind[0] >= time[0]]
+        near = [each for each in near if _may_be_largest(each)]
+        if any(is_on(each.jump, at) for each in near):
             return slice(self._middle, self._middle + 1)
-        return piece(self.objective.jumps, self._time, at)
+        return piece([each.jump for each in near], self._time, at)
 
     @property
     def _three(self) -> slice:
@@ -95,7 +97,8 @@ class Maximum(Final):
 
         A time point on a jump has no derivative by what moves that, and is left out where others lie beside it.
         """
-        found, (there, rows), known = None, self._elsewhere, [each for each in self._stored if each.is_enough]
+        found, (there, rows) = None, self._elsewhere
+        known = [each for each in self._stored if each.is_enough and _may_be_largest(each)]
         is_one = any(is_on(each.jump, self._time[self._middle]) for each in known)
         top = -np.inf if is_one else weighed(there.value, rows[0]).real
         for each in known:
@@ -161,6 +164,14 @@ class Maximum(Final):
                     other = continuation(self._time[more], self._moment).value
                     off = np.maximum(off, np.abs(weighed(other, self._rows[:, more]) - value))
         return Uncertainty(self.by_motion + self.drift + off, self._sizes)
+
+
+def _may_be_largest(beside: Beside) -> bool:
+    """Whether a signal may be largest at a jump; at a corner if it rises before and falls behind."""
+    if not (beside.jump.corner and beside.is_enough):
+        return not beside.jump.corner
+    before, behind = (weighed(side.to_jump.rate, side.rows[0]).real for side in beside.sides())
+    return bool(before > 0.0 > behind)
 
 
 class Peak:

@@ -151,3 +151,35 @@ def test_pulses_between_output_times_are_warned_of(begin, end, is_told):
     found = mbsim.loads(text.replace("T: 0.3137", f"T: {begin}")).run(sensitivity="none").warnings
     sentence = "accelerations jump at 0.3137 s and laws change again before the next output time"
     assert any(sentence in warning for warning in found) == is_told
+
+
+CORNERED = """
+mbsim: 1
+parameters: {T: 0.0537, h: 2}
+bodies: {a: {mass: 1}}
+joints: {x: {type: prismatic, bodies: [ground, a], point: origin, axis: x}}
+laws: {u: {type: spline, between: linear, times: [0, T, 0.1], values: [0, h, 0], extrapolate: hold}}
+forces: {F: {type: drive, coordinate: x.displacement, law: u}}
+sensors: {acc: {type: coordinate, coordinate: x.displacement, derivative: 2}}
+objectives:
+  force: {maximum: u(t)}
+  acceleration: {minimum: -acc}
+  smooth: {maximum: "-(t - 0.0545)**2 + h*(t - 0.0545)**3"}
+  impulse: {integral: acc}
+analysis: {formulation: recursive, step: 1e-2, duration: 0.1}
+"""
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("T", [0.0537, 0.06])  # between output times, and on one
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+@pytest.mark.parametrize("analysis", [{"integrator": "rk4"}, {"integrator": "dop853"}, {"formulation": "ali3p-rtdyn1"}])
+def test_signals_that_are_largest_at_a_corner_of_a_force(T, method, analysis):
+    """A parabola across the corner was 6 per cent low, and the impulse seemed to depend on T."""
+    found = mbsim.loads(CORNERED).run(T=T, sensitivity=method, **analysis).objectives
+    expected = {"force": (2.0, [0.0, 1.0]), "acceleration": (-2.0, [0.0, -1.0]), "impulse": (0.1, [0.0, 0.05])}
+    for name, (value, gradient) in expected.items():
+        assert found[name].value == pytest.approx(value, rel=1e-11), name
+        np.testing.assert_allclose(found[name].gradient, gradient, rtol=1e-10, atol=1e-10, err_msg=name)
+    assert found["smooth"].value == pytest.approx(0.0, abs=1e-6)
+    np.testing.assert_allclose(found["smooth"].gradient, 0.0, atol=1e-6)

@@ -111,17 +111,20 @@ def check_sides(problem: Problem, laws: Sequence[int], issue: Callable[..., None
                 issue(problem.names.laws[law], message, "define it there, or let the time lie between output times")
 
 
-def _jumping_forces(problem: Problem) -> Iterator[tuple[int, list[Breakpoint], float, float]]:
-    """Laws of forces and their breakpoints at times during a run at which they jump, and their values on both sides."""
+def _jumping_forces(problem: Problem, order: int = 0) -> Iterator[tuple[int, list[Breakpoint], float, float]]:
+    """Laws of forces and their breakpoints at times during a run at which they jump, and their values on both sides.
+
+    With ``order`` 1 their first derivatives.
+    """
     laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
     unmoved, least = np.full(len(numbers), False), 1e-14 * end
     for law in dict.fromkeys(laws_of_forces(problem.model).tolist()):
         groups = groups_in_run(_edges(problem, unmoved, law), end)
         times = np.linspace(0.0, end, SAMPLES) if groups else ()
-        largest = max((abs(law_value(laws, numbers, law, t)[0]) for t in times), default=0.0)
+        largest = max((abs(law_value(laws, numbers, law, t)[order]) for t in times), default=0.0)
         for group in groups:
-            before = law_value(laws, numbers, law, group[0].time - least)[0]
-            behind = law_value(laws, numbers, law, group[-1].time + least)[0]
+            before = law_value(laws, numbers, law, group[0].time - least)[order]
+            behind = law_value(laws, numbers, law, group[-1].time + least)[order]
             if abs(behind - before) > JUMP * max(abs(before), abs(behind), largest):
                 yield law, group, before, behind
 
@@ -131,7 +134,8 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
 
     Two of them on each side, but for adaptive steps, which end at changes and have time points inside. Where the rate
     of a driving law jumps, integrals have its impulse, which steps spread. If not ``of_sums``, all jumps are found but
-    those of comparisons that sums alone read.
+    those of comparisons that sums alone read. Corners of forces are found too, but where time points inside steps,
+    which end at corners, serve sums.
     """
     options, unmoved = problem.options, np.full(len(problem.theta), False)
     if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
@@ -142,17 +146,20 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     of_forces = (laws_of_forces(problem.model) if of_sums else laws_that_move(problem)).tolist()
     jumps_of_forces = (group for law, group, *_ in _jumping_forces(problem) if law in of_forces)
     jumping = acceleration_jumps(edges).keys() | {point for group in jumps_of_forces for point in group}
+    inside = of_sums and options.analysis == "forward_dynamics" and options.adaptive
+    bending = _jumping_forces(problem, 1) if not inside else ()
+    corners = {point for law, group, *_ in bending for point in group if law in of_forces}
     of_all = [*driving.tolist(), *of_forces]
     points = [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
     groups, near = groups_in_run(points, options.end), max(WHOLE * options.step, 5.0 * shift_of(options))
     times = [-inf, *(group[0].time for group in groups), inf]
     found = []
     for k, group in enumerate(groups):
-        jumps = [point for point in group if point in jumping]
+        jumps = [point for point in group if point in jumping] or [point for point in group if point in corners]
         spans = (times[k] + near, times[k + 1] - near), (times[k + 1] + near, times[k + 2] - near)
         enough = not of_sums or all(_is_enough(span, options) for span in spans)
         if jumps and enough and impulses.isdisjoint(group):
-            found.append(Split(jumps[0].numbers, *spans))
+            found.append(Split(jumps[0].numbers, *spans, corner=jumping.isdisjoint(jumps)))
     return tuple(found)
 
 
@@ -299,7 +306,7 @@ def _between_output_times(problem: Problem) -> list[str]:
 
     An output time on a jump shows what holds behind it.
     """
-    step, spans = problem.options.step, [split.behind for split in problem.value_splits]
+    step, spans = problem.options.step, [split.behind for split in problem.value_splits if not split.corner]
     missed = [low for low, high in spans if high < inf and floor(high / step) < ceil(low / step - 2.0 * WHOLE)]
     if not missed:
         return []
