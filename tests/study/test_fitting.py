@@ -432,3 +432,32 @@ analysis: {step: 0.01, duration: 0.1}
 """)
     with pytest.raises(mbsim.ModelError, match=r"r\.sensor: 'R\.force\.x' has no value at 0 s, as reactions that"):
         mbsim.load(tmp_path / "model.yaml").fit()
+
+
+SWITCHED = """\
+mbsim: 1
+parameters: {T: 0.05, F: 2}
+bodies: {a: {mass: 1}}
+joints: {x: {type: prismatic, bodies: [ground, a], point: origin, axis: x}}
+forces: {F: {type: drive, coordinate: x.displacement, value: "if(t < T, F, 0)"}}
+sensors: {x: {type: coordinate, coordinate: x.displacement}}
+measurements: {one: {file: one.csv, time: t, columns: {x: {sensor: x}}}}
+fit: {all: {measurements: [one], parameters: [T]}}
+analysis: {step: 1e-2, duration: 0.1}
+"""
+
+
+@pytest.mark.interpreted
+def test_derivatives_that_lack_a_jump_are_named_as_the_reason(tmp_path):
+    """Steps of ALI3-P go across the jump at T; those of Runge-Kutta methods end there, and find T."""
+    t, T, F = np.linspace(0.0, 0.1, 11), 0.0437, 2.0
+    way = np.where(t < T, F * t**2 / 2.0, F * T**2 / 2.0 + F * T * (t - T))
+    np.savetxt(tmp_path / "one.csv", np.column_stack([t, way]), delimiter=",", header="t,x", comments="")
+    (tmp_path / "model.yaml").write_text(SWITCHED)
+    model = mbsim.load(tmp_path / "model.yaml")
+    told = r"depends on 'T', unless by a jump of a force, which .*; forces\.F\.value .* by -2; formulations of open"
+    with pytest.raises(mbsim.ModelError, match=told):
+        model.fit()
+    (tmp_path / "model.yaml").write_text(SWITCHED.replace("{step", "{formulation: recursive, integrator: rk4, step"))
+    found = mbsim.load(tmp_path / "model.yaml").fit()
+    assert found.parameters["T"] == pytest.approx(T, rel=1e-9)

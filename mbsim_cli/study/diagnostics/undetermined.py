@@ -363,6 +363,7 @@ def _leaps(code: int, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
     return np.abs(behind - before) > (np.pi if code == Operation.ATAN2 else 0.0)
 
 
+LACKING = "derivatives lack the jump"
 _CHANGES = {
     Operation.SIGN: "a sign changes",
     Operation.ATAN2: "atan2 jumps by a turn",
@@ -457,12 +458,12 @@ class JumpHealth:
                     key = branching.place, NONE  # once: a cable has many forces
                     sentence = (
                         f"the cable jumps by a turn about a pulley, {when} N: it leaves the side that it goes round, "
-                        "or wraps more than 315 degrees; derivatives lack the jump"
+                        f"or wraps more than 315 degrees; {LACKING}"
                     )
                 else:
                     sentence = (
-                        f"the expression jumps where {_CHANGES[codes[step]]}, {when}: steps go across, and derivatives "
-                        "lack the jump; smooth it, as by step or tanh"
+                        f"the expression jumps where {_CHANGES[codes[step]]}, {when}: steps go across, and {LACKING}; "
+                        "smooth it, as by step or tanh"
                     )
                 found.setdefault(key, f"{branching.place}: {sentence}")
         return list(found.values())

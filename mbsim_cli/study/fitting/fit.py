@@ -186,7 +186,10 @@ def fit(
             for run in runs:  # which readings lie within the runs
                 run.settle(variables.start)
             problem = _problem(model.file, given, variables, runs, evaluated, most)
-            found = estimate(problem, progress, lambda first: _require_influence(model.file, name, problem, first))
+            jumps = list(chain(*(run.jumps for run in runs)))
+            found = estimate(
+                problem, progress, lambda first: _require_influence(model.file, name, problem, first, jumps)
+            )
             samples: dict[str, dict[str, Samples]] = {}
             columns = [(run, column) for run in runs for column in run.columns]
             for (run, column), group, sigma in zip(columns, problem.groups, found.sigmas, strict=True):
@@ -262,8 +265,13 @@ def _problem(
     )
 
 
-def _require_influence(model_file: ModelFile, name: str, problem: Problem, computed: Computed) -> None:
-    """Raise ModelError for parameters that no reading depends on where the search begins."""
+def _require_influence(
+    model_file: ModelFile, name: str, problem: Problem, computed: Computed, jumps: Sequence[str]
+) -> None:
+    """Raise ModelError for parameters that no reading depends on where the search begins.
+
+    ``jumps`` are warnings about jumps that derivatives lack, which then may be why.
+    """
     variables = problem.variables
     start, span = variables.start, variables.high - variables.low
     span = np.where(np.isfinite(span), span, 0.0)
@@ -278,8 +286,12 @@ def _require_influence(model_file: ModelFile, name: str, problem: Problem, compu
         if change <= SLIGHT:
             place = () if stated == "all" else (index if isinstance(stated, tuple) else parameter,)
             message = f"no reading of this fit depends on {parameter!r}"
-            path = ("fit", name, "parameters", *place)
-            issues.append(model_file.source.issue(path, message, "leave it out, or measure what it changes"))
+            hint = "leave it out, or measure what it changes"
+            if jumps:
+                message += ", unless by a jump of a force, which derivatives lack"
+                follow = "formulations of open trees, and ali1p-rtdyn1, follow jumps at known times"
+                hint = f"{jumps[0].partition(': steps')[0]}; {follow}"
+            issues.append(model_file.source.issue(("fit", name, "parameters", *place), message, hint))
     if issues:
         raise ModelError(issues)
 

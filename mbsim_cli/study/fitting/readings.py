@@ -18,6 +18,7 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_values
 from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.study.assembling import automatic_of
+from mbsim_cli.study.diagnostics.undetermined import LACKING
 from mbsim_cli.study.result import NEAREST, interpolated
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Readings:
         self._model, self.file = model.variant(file, model.settings, by), file
         self._own = [place for place, name in enumerate(names) if name not in texts]
         self._kept: tuple[MeasuredColumn, ...] | None = None
+        self.jumps: list[str] = []  # warnings of the first run about jumps that derivatives lack
         self._first: tuple[bytes, Computed] | None = None
         self.units: dict[str, str] = {}
         self.left_out: dict[str, int] = {}
@@ -162,6 +164,7 @@ class Readings:
         result, rho = self._recorded(values, second_run=False)
         if self._kept is None:
             self._keep(result, rho)
+            self.jumps = [warning for warning in result.warnings if LACKING in warning]
         parts = [self._column(result, column, rho) for column in self.columns]
         return Computed(*(np.concatenate(found) for found in zip(*parts, strict=True)))
 
