@@ -147,6 +147,16 @@ def test_a_design_that_gains_by_what_it_is_beyond_a_limit_is_not_better(equal):
     assert designs.best.optimality.residual <= 1e-6
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_objective_that_is_to_be_equal_to_a_number_is_no_cost(sign):
+    """A search that also made it smaller took 75 analyses of a swinging mass in place of six."""
+    designs = problem({"f": lambda x: 1.0 / x[0] + x[1] ** 2}, [1.0, 1.0], 0.1, 10.0, [Limit("f", 3.0, 1.0, True)], 12)
+    designs.sign = sign
+    assert search("slsqp", designs) == "" and len(designs.trials) <= 10
+    assert designs.best.found["f"] == pytest.approx(3.0, rel=1e-5)
+    assert designs.multipliers(designs.best) == pytest.approx([1.0])
+
+
 def test_moving_asymptotes_on_the_beam_of_five_boxes():
     """Svanberg (1987), section 5: weight 1.340 for (6.016, 5.309, 4.494, 3.502, 2.153)."""
     weights = np.array([61, 37, 19, 7, 1])
