@@ -10,6 +10,7 @@ from mbsim_cli.cli.output import emit, print_issues, print_warnings, tell
 from mbsim_cli.errors import InputOutputError, Issue, ModelError, counted
 
 if TYPE_CHECKING:
+    from mbsim_cli.spec.model_file import ModelFile
     from mbsim_cli.study.assembling import Settings
 
 
@@ -22,7 +23,7 @@ def command(
 ) -> None:
     """List all errors of model files.
 
-    Syntax, structure, and whether the mechanism can be assembled.
+    Syntax, structure, whether the mechanism can be assembled, and files of measurements and of cases.
     """
     checked, unread = [], []
     for path in models:
@@ -47,13 +48,27 @@ def command(
 
 
 def validate(path: Path, settings: "Settings") -> tuple[tuple[Issue, ...], list[str]]:
-    """All issues of a file, those of the assembly only if the file itself has none; and warnings."""
+    """All issues of a file, those of the assembly and of data files only if the file itself has none; and warnings."""
     from mbsim_cli.spec.warnings import warnings_of
     from mbsim_cli.study.assembling import build, load
 
     try:
         model_file = load(path, settings)
         assembled = build(model_file, settings, [])
+        _read_data(model_file)
     except ModelError as error:
         return error.issues, []
     return (), [*warnings_of(model_file), *assembled.warnings]
+
+
+def _read_data(model_file: "ModelFile") -> None:
+    """Read the measurements and the files of cases that a model names; raises ModelError and InputOutputError."""
+    for name in model_file.measurements:
+        from mbsim_cli.study.fitting.readings import measured_of
+
+        measured_of(model_file, name)
+    for study in model_file.study.values():
+        if study.csv is not None:
+            from mbsim_cli.study.sweep.planning import columns_of
+
+            columns_of(study.csv, Path(model_file.source.file).parent, model_file.parameters)

@@ -1,6 +1,7 @@
 """``validate``, ``info``, ``schema`` and ``inspect``."""
 
 import json
+import re
 
 import h5py
 import jsonschema
@@ -18,6 +19,23 @@ def test_validate_lists_every_error(mbsim, variant, pendulum):
     people = mbsim("validate", path, pendulum)
     assert people.code == 3 and people.err.count("variant.yaml:9:") >= 2 and "2 files: " in people.out
     assert mbsim("validate", pendulum, "--json").json == {"valid": True, "errors": [], "warnings": []}
+
+
+def test_validate_reads_the_files_of_measurements_and_of_cases(mbsim, variant, tmp_path):
+    stated = "measurements: {one: {file: one.csv, time: t, columns: {angle: {sensor: angle}}}}\n"
+    stated += "study: {few: {csv: {file: cases.csv}}}\nobjectives:"
+    model = variant("objectives:", stated)
+    missing = mbsim("validate", model)
+    assert missing.code == 5 and "one.csv" in missing.err
+    (tmp_path / "one.csv").write_text("t,turn\n0,1\n")
+    wrong = mbsim("validate", model)
+    assert wrong.code == 3 and re.search(r"one\.csv has no column 'angle'", wrong.err)
+    (tmp_path / "one.csv").write_text("t,angle\n0,1\n")
+    (tmp_path / "cases.csv").write_text("length\n1\n")
+    wrong = mbsim("validate", model)
+    assert wrong.code == 5 and "cases.csv: column 'length' is no parameter" in wrong.err
+    (tmp_path / "cases.csv").write_text("L\n1\n")
+    assert mbsim("validate", model).code == 0
 
 
 def test_validate_assembles(mbsim, variant):
