@@ -98,6 +98,13 @@ class GradientOf(NamedTuple):
     parameter_values: np.ndarray  # (p,)
     gradient: np.ndarray  # (p,)
 
+    def by(self, names: Sequence[str]) -> "GradientOf":
+        """Its derivatives by the parameters of these names; by all without names."""
+        kept = [k for k, parameter in enumerate(self.parameters) if not names or parameter in names]
+        parameters, units = (tuple(each[k] for k in kept) for each in (self.parameters, self.parameter_units))
+        values, gradient = self.parameter_values[kept], self.gradient[kept]
+        return self._replace(parameters=parameters, parameter_units=units, parameter_values=values, gradient=gradient)
+
     @property
     def relative(self) -> np.ndarray:
         """rho / psi * d psi / d rho (p,); NaN where psi is zero."""

@@ -47,6 +47,8 @@ def test_without_names_all_sensors_and_gradients(plot, tmp_path):
         (("r2", "--by", "L_A1, m_A1"), ["∂r2/∂L_A1", "∂r2/∂m_A1"], []),
         (("--by", "m_A1"), ["∂r2/∂m_A1", "∂v2/∂m_A1", "∂a2/∂m_A1"], []),
         (("r2.y", "B.angle", "--by", "L_s1"), ["∂r2.y/∂L_s1", "∂B.angle/∂L_s1"], []),
+        (("psi1", "--by", "m_A1"), [], ["psi1"]),
+        (("psi1", "v2", "--by", "m_A1"), ["∂v2/∂m_A1"], ["psi1"]),
         (("r2.x,v2.y", "B.angle"), ["r2.x, v2.y", "B.angle"], []),
         (("r2.x,v2.y", "--by", "L_s1"), ["∂r2.x/∂L_s1, ∂v2.y/∂L_s1"], []),
         (("r2.y", "--over", "r2.x"), ["r2.y"], []),

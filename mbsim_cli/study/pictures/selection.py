@@ -154,8 +154,8 @@ class Chooser:
         histories = [",".join(group) for group in groups if group[0] in histories]
         named = bool(names or gradient or parameters)
         if objectives or gradient or not named:
-            chosen.bars = self._bars(objectives, required=named, left_out=chosen.left_out)
-        if not histories and (parameters or not named):
+            chosen.bars = self._bars(objectives, parameters, required=named, left_out=chosen.left_out)
+        if not histories and ((parameters and not objectives) or not named):
             histories = self._default(parameters, chosen.left_out)
         if parameters:
             chosen.panels = [self._sensitivity(n, p) for n in histories for p in parameters]
@@ -197,12 +197,19 @@ class Chooser:
             left_out.append(f"{MOST_PANELS} of {len(names)} histories are drawn; name those you want (--list)")
         return names[:MOST_PANELS]
 
-    def _bars(self, objectives: Sequence[str], required: bool, left_out: list[str]) -> list[Bars]:
-        found = [content.gradients for content in self._contents]
+    def _bars(
+        self, objectives: Sequence[str], parameters: Sequence[str], required: bool, left_out: list[str]
+    ) -> list[Bars]:
+        """Gradients of objectives, all if none is named, by ``parameters`` or, without these, by all."""
+        found = [
+            {name: part for name, given in content.gradients.items() if (part := given.by(parameters)).parameters}
+            for content in self._contents
+        ]
         every = list(dict.fromkeys(name for gradients in found for name in gradients))
         missing = [name for name in objectives if name not in every]
         if required and (missing or not every):
             what = f"the gradient of {missing[0]}" if missing else "gradients"
+            what += f" by {' and '.join(parameters)}" if parameters else ""
             stated = any(content.objectives for content in self._contents)
             raise UsageError(
                 f"no result holds {what}{NO_GRADIENT if stated else ', nor objectives that could have them'}"
