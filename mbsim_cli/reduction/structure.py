@@ -414,7 +414,8 @@ def _factored(system: System) -> tuple[Array, Callable[[Array], Array]]:
     try:
         factor = splu(K[order][:, order].tocsc(), **SYMMETRIC)
     except RuntimeError as error:
-        raise AnalysisError("the stiffness matrix of the held body is singular") from error
+        hint = "look for elements without stiffness, as by a large penalty of light densities, and for loose parts"
+        raise Refused((), "the stiffness matrix of the held body is singular", hint) from error
     return kept[order], lambda F: factor.solve(np.asfortranarray(F))
 
 

@@ -150,6 +150,12 @@ def test_commands_on_mutated_models(first, record_property):
             "height: {value: 2e198",
             "too large, too small or too far apart",
         ),
+        (
+            "flexible/slider_crank_topology.yaml",
+            "density: {field: p}",
+            "density: {field: p, law: {penalty: 1e4}}",
+            "bodies.crank.flexible: the stiffness matrix of the held body is singular; look for elements without",
+        ),
     ],
 )
 def test_numbers_that_overflow_are_told_with_their_place(mbsim, beside, name, old, new, told):
