@@ -391,6 +391,25 @@ def test_jumps_on_an_output_time_where_a_side_is_undefined_beyond_are_refused(va
         build(file, Settings(), None)
 
 
+@pytest.mark.parametrize(
+    ("value", "is_told"),
+    [
+        ("if(t < a, 1 + sqrt(a - t), 0)", True),
+        ("if(t < a, 0, 1 + (t - a)**0.9)", True),
+        ("if(t < a, 1 + (a - t)**1.5, 0)", False),
+        ("if(t < 0.031, 1 + sqrt(0.031 - t), h)", False),  # which no parameter moves
+        ("if(t < a, tanh((t - a)/1e-5), 3*t)", False),
+    ],
+)
+def test_infinite_slopes_at_times_that_parameters_move_are_warned_of(value, is_told):
+    """Derivatives by a were off, by dop853 without a word."""
+    force = {"type": "drive", "coordinate": "slope.displacement", "value": value}
+    by = {"extra": {"forces": {"f": force}}, "sensitivity": {"method": "ddm", "parameters": "all"}}
+    warnings = build(model(RAMP, drives=False, **by), Settings(), None).warnings
+    told = "slope of the expression is infinite at 0.031 s, a time that depends on a: derivatives by it are inaccurate"
+    assert any(told in warning for warning in warnings) == is_told
+
+
 @pytest.mark.parametrize("a", [-1e20, -0.5, 0.0, 1e20, 1e300])
 def test_no_steps_end_at_times_outside_a_run_however_far(a):
     force = {"type": "drive", "coordinate": "slope.displacement", "value": "if(t < a, h, h + (t - a))"}

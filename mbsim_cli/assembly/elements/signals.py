@@ -60,6 +60,7 @@ class SignalTable:
         self._forward, self._integrated = options.analysis == "forward_dynamics", options.integrated
         self.automatic: list[tuple[int, int]] = []  # as those of ``ForceTable``
         self.one_sided: list[int] = []  # laws of expressions that jump at a time and are undefined on a side of it
+        self.steep: list[int] = []  # of those with an infinite slope there
         self._tapes: list[_Tape] = []
         self._of_force: list[tuple[int, int]] = []
         self._entries: list[Entry] = []
@@ -146,7 +147,9 @@ class SignalTable:
                             self.one_sided.append(laws[name])
                         operation, operands = law(name), (time,)
                     else:
-                        beside.append((law(add(place, _until(line))), (time,)))
+                        beside.append((law(name := add(place, _until(line))), (time,)))
+                    if _is_steep(sides, limit):
+                        self.steep.append(laws[name])
             elif bent and operation.name in ("max", "min", "abs"):
                 pairs: list[Line] = [partial(_combined, "subtract", pair) for pair in combinations(each, 2)]
                 for pair, line in enumerate(each if operation.name == "abs" else pairs):
@@ -323,6 +326,16 @@ def _is_defined_beyond(sides: Callable[[Scalar], list[Any]], limit: Scalar) -> b
     """Whether an expression, whose ``sides`` are as from ``SignalTable._sides``, is defined beside a limit as on it."""
     defined = np.isfinite(sides(limit))
     return all(np.isfinite(sides(limit + late))[defined].all() for late in (-BEYOND, BEYOND))
+
+
+def _is_steep(sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
+    """Whether the slope of either side is infinite at a limit: it grows on the way there."""
+    far, near = (1e-9 * (1.0 + abs(limit)), 1e-11 * (1.0 + abs(limit)))
+    for sign in (-1.0, 1.0):
+        slopes = [np.abs(np.imag(sides(limit + sign * late + 1e-30j))) for late in (far, near)]
+        if np.any(slopes[1] > 1.2 * slopes[0]):
+            return True
+    return False
 
 
 # Lines in t: slope and value at t = 0, as functions of the numbers of the file.

@@ -111,6 +111,17 @@ def check_sides(problem: Problem, laws: Sequence[int], issue: Callable[..., None
                 issue(problem.names.laws[law], message, "define it there, or let the time lie between output times")
 
 
+def steep_laws(problem: Problem, laws: Sequence[int], model_file: ModelFile) -> list[str]:
+    """Warnings about times, which parameters move, at which expressions of forces, with ``laws``, are steep."""
+    found = []
+    for law in laws:
+        for point in breakpoints_of_law(problem.model.laws, problem.theta, movable(problem), law):
+            if when := _moved_instant(problem, [point]):
+                message = f"the slope of the expression is infinite {when}: derivatives by it are inaccurate"
+                found.append(str(model_file.issue(problem.names.laws[law], message, "let it end with a finite slope")))
+    return found
+
+
 def _jumping_forces(problem: Problem, order: int = 0) -> Iterator[tuple[int, list[Breakpoint], float, float]]:
     """Laws of forces and their breakpoints at times during a run at which they jump, and their values on both sides.
 
