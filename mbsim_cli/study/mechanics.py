@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, UsageError, require_names
+from mbsim_cli.kernels.algorithms.equations.signals import SETTLED
 from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.drivers.observe import move_places, vary_places
 from mbsim_cli.model.layout import FlexibleTree, LoadedSignals
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
-from mbsim_cli.solve.initial import assemble, require_closed
+from mbsim_cli.solve.initial import LOADED_ITERATIONS, assemble, forces_by_multipliers, require_closed
 from mbsim_cli.solve.redundancy import rank_and_pivots
 from mbsim_cli.spec.reading.messages import unknown
 
@@ -138,10 +139,16 @@ class Mechanics:
         at.evaluate(t)
         return at
 
+    @property
+    def _loaded(self) -> bool:
+        """Whether forces depend on multipliers."""
+        return isinstance(self._problem.model.signals, LoadedSignals)
+
     def _require_forces(self) -> None:
-        if isinstance(self._problem.model.signals, LoadedSignals):
+        if self._loaded:
             raise AnalysisError(
-                "forces depend on multipliers here, or friction on loads (dynamic), for which runs alone solve"
+                "forces depend on multipliers here, or friction on loads (dynamic), for which accelerations, steps and "
+                "runs alone solve"
             )
 
     def _vector(self, name: str, values: Any) -> Any:
@@ -208,7 +215,6 @@ class Mechanics:
 
         Raises AnalysisError where the mass matrix is singular on the motions that constraints allow.
         """
-        self._require_forces()
         at = self._at(False, t, q, v)
         load = -at.work.eq.G if forces is None else self._vector("forces", forces) - at.work.eq.G
         if not len(self.constraint_names):
@@ -216,6 +222,13 @@ class Mechanics:
             value, rows, lam, kkt = load, None, None, at.out.M.copy()
         else:
             value, rows, lam, kkt = self._constrained(at, load)
+            for _ in range(LOADED_ITERATIONS if self._loaded else 0):
+                at = self._at(False, t, q, v, value, lam)
+                load = -at.work.eq.G if forces is None else self._vector("forces", forces) - at.work.eq.G
+                change, rows, more, kkt = self._constrained(at, load)
+                value, lam = value + change, lam + more
+                if np.abs(more).max() <= SETTLED * np.abs(lam).max():
+                    break
         if not derivatives:
             return value
         at = self._at(True, t, q, v, value, lam)
@@ -232,6 +245,8 @@ class Mechanics:
             rows = self._rows
             kkt = np.zeros((n + rows.size, n + rows.size))
             kkt[:n, :n], kkt[:n, n:], kkt[n:, :n] = at.out.M, J[rows].T, J[rows]
+            if self._loaded:
+                kkt[:n, n:] -= forces_by_multipliers(at)[:, rows]
             try:
                 x = np.linalg.solve(kkt, np.concatenate([load, -phi2[rows]]))
             except np.linalg.LinAlgError:

@@ -72,12 +72,39 @@ def test_friction_at_rest_damps_small_motions_by_its_load(model):
         model(RUBBING).linearize("start")
 
 
-def test_calls_at_one_state_find_no_forces_that_read_multipliers(model):
+def test_accelerations_at_one_state_solve_for_multipliers_that_forces_read(model):
+    """x'' = -50 x - (1 + k (1 + x)) T and -2 x'' = -2 g - T, so that x'' (3 + 2 k (1 + x)) is known."""
+    mechanics = model(ROPE.replace("gravity", "parameters: {k: 0.3}\ngravity").replace("0.3*T", "k*T")).mechanics()
+    x, rate, k, push = 0.2, 0.7, 0.3, 1.5
+
+    def exact(x, k=k, push=0.0):
+        share = 1.0 + k * (1.0 + x)
+        return (push - 50.0 * x + 2.0 * 9.81 * share) / (1.0 + 2.0 * share)
+
+    q, v = np.array([x, -x]), np.array([rate, -rate])
+    found = mechanics.accelerations(q, v, derivatives=True)
+    assert found.value == pytest.approx([exact(x), -exact(x)], rel=1e-12)
+    along = found.by_position @ [1.0, -1.0]  # the motion that the rope allows
+    assert along[0] == pytest.approx(exact(x + 1e-30j).imag / 1e-30, rel=1e-11)
+    assert found.by_parameter[0, 0] == pytest.approx(exact(x, k + 1e-30j).imag / 1e-30, rel=1e-11)
+    assert mechanics.accelerations(q, v, forces=[push, 0.0])[0] == pytest.approx(exact(x, push=push), rel=1e-12)
+    late = mechanics.step(q, v, 1e-3)
+    assert late.velocity[0] == pytest.approx(rate + 1e-3 * exact(x + 0.5e-3 * rate), rel=1e-6)
+
+
+def test_friction_by_loads_acts_in_accelerations_at_one_state(model):
+    """A load of m g, and tanh(4 v/v_t) of the friction."""
+    mechanics = model(RUBBING).mechanics()
+    friction = 0.3 * 2 * 9.81 * np.tanh(4 * 0.5 / 0.1)
+    found = mechanics.accelerations(*mechanics.state())[mechanics.coordinates.index("A.displacement")]
+    assert found == pytest.approx((-100 * 0.1 - friction) / 2, rel=1e-9)
+
+
+def test_forces_at_one_state_that_read_multipliers_are_refused(model):
     mechanics = model(ROPE).mechanics()
     q, v = mechanics.state()
     assert mechanics.mass_matrix(q) == pytest.approx(np.diag([1.0, 2.0]))
-    for call in (mechanics.forces, mechanics.accelerations):
-        with pytest.raises(AnalysisError, match="forces depend on multipliers"):
-            call(q, v)
+    with pytest.raises(AnalysisError, match="forces depend on multipliers"):
+        mechanics.forces(q, v)
     with pytest.raises(AnalysisError, match="forces depend on multipliers"):
         mechanics.inverse_dynamics(q, v, v)
