@@ -434,7 +434,7 @@ analysis: {step: 0.01, duration: 0.1}
         mbsim.load(tmp_path / "model.yaml").fit()
 
 
-SWITCHED = """\
+ENDING = """\
 mbsim: 1
 parameters: {T: 0.05, F: 2}
 bodies: {a: {mass: 1}}
@@ -453,11 +453,11 @@ def test_derivatives_that_lack_a_jump_are_named_as_the_reason(tmp_path):
     t, T, F = np.linspace(0.0, 0.1, 11), 0.0437, 2.0
     way = np.where(t < T, F * t**2 / 2.0, F * T**2 / 2.0 + F * T * (t - T))
     np.savetxt(tmp_path / "one.csv", np.column_stack([t, way]), delimiter=",", header="t,x", comments="")
-    (tmp_path / "model.yaml").write_text(SWITCHED)
+    (tmp_path / "model.yaml").write_text(ENDING)
     model = mbsim.load(tmp_path / "model.yaml")
     told = r"depends on 'T', unless by a jump of a force, which .*; forces\.F\.value .* by -2; formulations of open"
     with pytest.raises(mbsim.ModelError, match=told):
         model.fit()
-    (tmp_path / "model.yaml").write_text(SWITCHED.replace("{step", "{formulation: recursive, integrator: rk4, step"))
+    (tmp_path / "model.yaml").write_text(ENDING.replace("{step", "{formulation: recursive, integrator: rk4, step"))
     found = mbsim.load(tmp_path / "model.yaml").fit()
     assert found.parameters["T"] == pytest.approx(T, rel=1e-9)
