@@ -325,7 +325,7 @@ _family(
     (
         "MB506", "robot that is stated wrongly",
         r"^[^:]+: (link|joint|frame) |parent and child|has macros|must list joints|spherical or revolute|type, places, axes"
-        r"|two bodies with|have the form|no joint is called|has a joint|axes and places|no body|three numbers|not finite",
+        r"|two bodies with|have the form|no joint is called|the robot has|axes and places|three numbers|: \w+ of \S+ is not finite",
         "A file of a robot, or of the joints that close its loops, contradicts its format.",
         "Correct the link or joint that the message names.",
         "arm.urdf: joint elbow stands twice",

@@ -131,6 +131,21 @@ def test_a_name_that_a_command_does_not_find_has_one_code(sentence):
 
 
 @pytest.mark.parametrize(
+    ("sentence", "code"),
+    [
+        ("r.urdf: limits of elbow is not finite", "MB506"),
+        ("loops.yaml: c: there is no body 'x'; the robot has a, b", "MB506"),
+        ("loops.yaml: c: places of b must have three numbers", "MB506"),
+        ("r.h5 holds positions that are not finite numbers, which cannot be drawn", "MB505"),
+        ("crank.msh has points whose coordinates are not finite", "MB505"),
+        ("crank.mtx is of no body: row 3 has -1 on the diagonal, less than 0", "MB510"),
+    ],
+)
+def test_files_of_robots_alone_have_the_code_of_robots(sentence, code):
+    assert code_of(sentence, "file") == code
+
+
+@pytest.mark.parametrize(
     "sentence",
     [
         "m.yaml:5:3: parameters.mass: nothing reads this parameter; gradients by it are zero",
