@@ -56,14 +56,14 @@ def tell(sentence: str, quiet: bool = False) -> None:
 
 
 class Table(NamedTuple):
-    """A table of texts; one of numbers has its columns after the first at the right, and a line below the first row."""
+    """A table of texts; one of numbers aligns all columns but the first right, and has a line below the first row."""
 
     titles: Sequence[str]
     rows: Sequence[Sequence[str]]
     of_numbers: bool = False
 
     def plain(self, width: int) -> str:
-        """The table as rich draws it without colours; nothing where its texts do not fit, or have wide letters."""
+        """The table as rich draws it without colours; an empty text if it is too wide, or has letters beyond ASCII."""
         lines = [self.titles, *self.rows]
         sizes = [max(map(len, column)) for column in zip(*lines, strict=True)]
         texts = "".join(map("".join, lines))

@@ -270,7 +270,7 @@ def _add(model: ModelFile, name: str, control: Control) -> str:
     wrong = ""
     try:
         starts = list(_starts(model, control, times))
-    except ValueError as error:  # its values exist all the same, for those who name them
+    except ValueError as error:  # lists may name its values, which would be unknown otherwise
         wrong, starts = str(error), [control.bounds[0] if control.bounds else Number(0.0)] * control.count
     made = control.parameters(name)
     for k, (key, start) in enumerate(zip(made, starts, strict=True)):

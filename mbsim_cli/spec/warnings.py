@@ -259,7 +259,7 @@ def _largest_moment(review: Review, given: Inertia | Matrix | None) -> float | N
 
 
 _RATES = ("", "/s", "/s^2")
-_OF_OTHERS = ("force", "torque")  # sensors of what may have either unit
+_OF_OTHERS = ("force", "torque")  # types of sensors whose unit follows from what they read
 _PARTS = {"force": "N", "moment": "N m"}  # of reactions
 _ALIKE = {"min": 0, "max": 0, "hypot": 0, "atan2": 0, "if": 1, "clip": 0}  # functions whose arguments, from one on, add
 _SAME = ("abs", "norm", "min", "max", "hypot", "clip")  # those that keep the unit

@@ -153,7 +153,7 @@ AutoNumber = Annotated[Number | Literal["auto"], _Auto(Number)]
 
 
 class Sign(Enum):
-    """Annotation of the numbers of a field, also of those in a list or mapping: the sign that their values have."""
+    """Annotation of the numbers of a field, also of those in a list or mapping: the sign that they must have."""
 
     POSITIVE = "must be greater than zero"
     NOT_NEGATIVE = "must not be negative"

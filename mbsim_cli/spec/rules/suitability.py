@@ -235,20 +235,20 @@ def _fits(review: Review, path: Path, sensor: Reaction) -> None:
 
 # Numbers: signs that their fields ask for; sizes of roads, tyres, contacts and stops that make sense.
 
-OF_ITS_USE = ("checks", "study", "optimization", "measurements", "fit")  # sections of what is done with a model
+_OF_ITS_USE = ("checks", "study", "optimization", "measurements", "fit")  # sections of what is done with a model
 
 
 def check_signs(review: Review) -> None:
-    """Report numbers of the model that do not have the signs which their fields ask for."""
+    """Report numbers of the model whose sign is not the one that their field requires."""
     for path, number, sign in review.model.signed:
-        if path[0] not in OF_ITS_USE:
+        if path[0] not in _OF_ITS_USE:
             review.has_sign(path, number, sign)
 
 
 def check_signs_of_use(review: Review) -> None:
-    """Report such numbers of checks, studies, optimisations and fits."""
+    """Report such numbers of checks, studies, optimisations, measurements and fits."""
     for path, number, sign in review.model.signed:
-        if path[0] in OF_ITS_USE:
+        if path[0] in _OF_ITS_USE:
             review.has_sign(path, number, sign)
 
 
