@@ -43,7 +43,7 @@ class Maker:
         self.review.report((*self._path, key), message, hint)
 
     def fits(self, spec: Spec) -> bool:
-        """Whether the numbers of what stands in the file have the signs that they must have; reports those without."""
+        """Whether numbers of this part of the file have the signs that their fields require; reports those without."""
         return all([self.review.has_sign(*each) for each in signed(spec, self._path)])
 
     def state(self, name: str, state: State) -> None:

@@ -330,7 +330,7 @@ def _is_defined_beyond(sides: Callable[[Scalar], list[Any]], limit: Scalar) -> b
 
 def _is_steep(sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
     """Whether the slope of either side is infinite at a limit: it grows on the way there."""
-    far, near = (1e-9 * (1.0 + abs(limit)), 1e-11 * (1.0 + abs(limit)))
+    far, near = 1e-9 * (1.0 + abs(limit)), 1e-11 * (1.0 + abs(limit))
     for sign in (-1.0, 1.0):
         slopes = [np.abs(np.imag(sides(limit + sign * late + 1e-30j))) for late in (far, near)]
         if np.any(slopes[1] > 1.2 * slopes[0]):
