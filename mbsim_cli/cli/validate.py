@@ -1,5 +1,6 @@
 """``mbsim validate``: all errors in model files."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from mbsim_cli.cli.output import emit, print_issues, print_warnings, tell
 from mbsim_cli.errors import InputOutputError, Issue, ModelError, counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from mbsim_cli.spec.model_file import ModelFile
     from mbsim_cli.study.assembling import Settings
 
@@ -25,16 +28,16 @@ def command(
 
     Syntax, structure, whether the mechanism can be assembled, and files of measurements and of cases.
     """
-    checked, unread = [], []
+    issues, warnings, unread = list[Issue](), list[str](), list[str]()
     for path in models:
         try:
-            checked.append(validate(path, settings))
+            warnings += validate(path, settings, unread)
+        except ModelError as error:
+            issues += error.issues
         except InputOutputError as error:
             unread.append(str(error))
-    if unread and (json or len(models) == 1):
+    if unread and json:
         raise InputOutputError("; ".join(unread))
-    issues = [issue for found, _ in checked for issue in found]
-    warnings = [warning for _, found in checked for warning in found]
     if json:
         emit({"valid": not issues, "errors": [issue.as_dict() for issue in issues], "warnings": warnings})
     else:
@@ -47,28 +50,38 @@ def command(
     raise typer.Exit(ModelError.exit_code if issues else 0)
 
 
-def validate(path: Path, settings: "Settings") -> tuple[tuple[Issue, ...], list[str]]:
-    """All issues of a file, those of the assembly and of data files only if the file itself has none; and warnings."""
+def validate(path: Path, settings: "Settings", unread_out: list[str]) -> list[str]:
+    """Return the warnings on a file; list data files that cannot be read.
+
+    Raises ModelError for all errors of the file, or else of the assembly, or else of the data files; InputOutputError
+    where the file itself cannot be read.
+    """
     from mbsim_cli.spec.warnings import warnings_of
     from mbsim_cli.study.assembling import build, load
 
-    try:
-        model_file = load(path, settings)
-        assembled = build(model_file, settings, [])
-        _read_data(model_file)
-    except ModelError as error:
-        return error.issues, []
-    return (), [*warnings_of(model_file), *assembled.warnings]
+    model_file = load(path, settings)
+    assembled = build(model_file, settings, [])
+    issues = list[Issue]()
+    for read in _readers(model_file):
+        try:
+            read()
+        except ModelError as error:
+            issues += error.issues
+        except InputOutputError as error:
+            unread_out.append(str(error))
+    if issues:
+        raise ModelError(issues)
+    return [*warnings_of(model_file), *assembled.warnings]
 
 
-def _read_data(model_file: "ModelFile") -> None:
-    """Read the measurements and the files of cases that a model names; raises ModelError and InputOutputError."""
+def _readers(model_file: "ModelFile") -> "Iterator[Callable[[], object]]":
+    """Functions that read the measurements and the files of cases that a model names."""
     for name in model_file.measurements:
         from mbsim_cli.study.fitting.readings import measured_of
 
-        measured_of(model_file, name)
+        yield partial(measured_of, model_file, name)
     for study in model_file.study.values():
         if study.csv is not None:
             from mbsim_cli.study.sweep.planning import columns_of
 
-            columns_of(study.csv, Path(model_file.source.file).parent, model_file.parameters)
+            yield partial(columns_of, study.csv, Path(model_file.source.file).parent, model_file.parameters)

@@ -26,10 +26,10 @@ def test_validate_reads_the_files_of_measurements_and_of_cases(mbsim, variant, t
     stated += "study: {few: {csv: {file: cases.csv}}}\nobjectives:"
     model = variant("objectives:", stated)
     missing = mbsim("validate", model)
-    assert missing.code == 5 and "one.csv" in missing.err
+    assert missing.code == 5 and "one.csv" in missing.err and "cases.csv" in missing.err
     (tmp_path / "one.csv").write_text("t,turn\n0,1\n")
     wrong = mbsim("validate", model)
-    assert wrong.code == 3 and re.search(r"one\.csv has no column 'angle'", wrong.err)
+    assert wrong.code == 5 and re.search(r"one\.csv has no column 'angle'", wrong.err) and "cases.csv" in wrong.err
     (tmp_path / "one.csv").write_text("t,angle\n0,1\n")
     (tmp_path / "cases.csv").write_text("length\n1\n")
     wrong = mbsim("validate", model)

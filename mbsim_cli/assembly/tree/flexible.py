@@ -227,11 +227,13 @@ class FlexibleBodies:
         weights = weights / weights.sum()  # the same at any values of the parameters
         mean = float(weights @ np.real(self.densities(structure.mesh, spec.name)))
         by_parameters = np.zeros(len(parameters))
-        for k, parameter in enumerate(parameters):
-            if self._numbers.step_along(parameter):
-                mesh = self._structure(self._model_file.bodies[name].flexible, name).mesh
-                by_parameters[k] = np.imag(weights @ self.densities(mesh, spec.name)) / STEP
-        self._numbers.step_along(None)
+        try:
+            for k, parameter in enumerate(parameters):
+                if self._numbers.step_along(parameter):
+                    mesh = self._structure(self._model_file.bodies[name].flexible, name).mesh
+                    by_parameters[k] = np.imag(weights @ self.densities(mesh, spec.name)) / STEP
+        finally:
+            self._numbers.step_along(None)
         filtering = self._filter(spec.name, structure.mesh)
         return mean, weights if filtering is None else filtering.real.T @ weights, by_parameters
 
