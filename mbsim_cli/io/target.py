@@ -60,9 +60,10 @@ class TemporaryFile:
             os.close(handle)  # another process removed it as abandoned before it was locked
 
     def begin_sync(self) -> None:
-        """Let the system begin to write the content to the disk, so that ``sync`` waits less; raises OSError."""
-        if hasattr(os, "posix_fadvise"):  # Linux writes at once what it is told to keep no longer
-            os.posix_fadvise(self.handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        """Let the system begin to write the content to the disk, so that ``sync`` waits less."""
+        if hasattr(os, "posix_fadvise"):  # Linux begins to write pages that it need not keep
+            with contextlib.suppress(OSError):  # it is advice: a file system without it takes any file
+                os.posix_fadvise(self.handle, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def sync(self) -> None:
         """Flush the content to the disk; raises OSError."""
