@@ -45,7 +45,9 @@ def tableau(name: str) -> Tableau | ImplicitTableau:
     if name == "dop853":  # the pair 8(5,3) of Dormand and Prince, with dense output of order 7
         a = _dense(dop853.A, 16)
         return Tableau(a, a[12, :12].copy(), np.array(dop853.C), _dense(dop853.E, 13), _dense(dop853.D, 16))
-    return _esdirk()
+    if name == "esdirk":
+        return _esdirk()
+    raise KeyError(name)
 
 
 def stages_kept(method: Tableau | ImplicitTableau) -> int:
