@@ -174,7 +174,8 @@ def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[Sides], 
     magnitudes, inside = Magnitudes(), InsideSteps(sides)
     while True:
         for k, blocks in enumerate(runs):
-            if pending[k] is None or not len(pending[k].time):  # again before long: points inside steps are handed on
+            # once a round, so that points inside steps are yielded before the next output time
+            if pending[k] is None or not len(pending[k].time):
                 pending[k] = next(blocks, None)
                 if pending[k] is None:
                     return

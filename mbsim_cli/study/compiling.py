@@ -224,8 +224,8 @@ def precompile(
 ) -> Iterator[Variant]:
     """Compile what the models' analyses need, with and without gradients; ``every``: all formulations, integrators.
 
-    Without ``paths`` these are specimens. Also the loops that run eight cases of a study without gradients: for models
-    that state one, with ``every``, and where ``lanes`` asks for them.
+    Without ``paths`` the models are ``SPECIMENS``. Also the loops that run eight cases of a study without gradients:
+    for models that state one, with ``every``, and where ``lanes`` asks for them.
     """
     texts = None if paths else SPECIMENS
     models = paths or map(Path, SPECIMENS)

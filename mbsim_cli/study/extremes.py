@@ -26,7 +26,7 @@ class Maximum(Final):
 
     At the start, at the end and beside a jump it is that through three time points of one side, if it is largest
     between the first or last two. The parabola through the three time points nearest to a jump also gives the value
-    there, before or behind it. So does it at a corner, if the signal rises before and falls behind.
+    there, before or behind it. The same holds at a corner, if the signal rises before it and falls behind it.
     There is no parabola where a signal stays at its largest value, as that of ``clip`` does: it would exceed the bound.
     Where the parabola is largest its rate vanishes, so that its gradient is that at a fixed time.
     """

@@ -147,8 +147,8 @@ class Mechanics:
     def _require_forces(self) -> None:
         if self._loaded:
             raise AnalysisError(
-                "forces depend on multipliers here, or friction on loads (dynamic), for which accelerations, steps and "
-                "runs alone solve"
+                "forces depend on multipliers here, or friction on loads (dynamic); only accelerations, steps and runs "
+                "solve for these"
             )
 
     def _vector(self, name: str, values: Any) -> Any:

@@ -114,8 +114,8 @@ class TreeJoint:
             elif k not in self.slides:
                 yield Row(f"{self.name}.point_{'xyz'[k]}", Measure.PROJECTION, C, P, on_c, on_p, self.axis_of(False, k))
         right_angles: list[tuple[str, int, int]] = []
-        match () if self.spherical else self.turns:
-            case [] if not self.spherical:
+        match None if self.spherical else self.turns:
+            case []:
                 right_angles = [("tilt_1", 0, 2), ("tilt_2", 1, 2), ("turn", 0, 1)]
             case [k]:
                 right_angles = [("tilt_1", (k + 1) % 3, k), ("tilt_2", (k + 2) % 3, k)]

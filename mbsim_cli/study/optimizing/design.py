@@ -316,7 +316,7 @@ class Designs:
         linear = np.array([limit.linear for limit in limits], dtype=bool)
         found = {name: result.value for name, result in results.items()}
         optimal = optimality(u, gradient, excess, slopes, equal)
-        if any(limit.equal and limit.name == self.objective for limit in limits):  # all that keep it are alike
+        if any(limit.equal and limit.name == self.objective for limit in limits):  # all that meet it are equal
             cost, gradient = 0.0, np.zeros_like(gradient)
         return Trial(u, values, found, cost, gradient, excess, slopes, optimal, equal, linear)
 

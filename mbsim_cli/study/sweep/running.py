@@ -157,8 +157,8 @@ class Work:
 
     workers: int = 1  # processes of this machine; 0 becomes one for each processor
     case_timeout: float | None = None  # s
-    dask: Any = None  # address of a scheduler, which also takes the place of a client
-    shard: Any = None  # a Shard, which also takes the place of (I, N) and None
+    dask: Any = None  # address of a scheduler; a client is replaced by that of its scheduler
+    shard: Any = None  # a Shard; (I, N) becomes one, and None all cases
     failed: bool = False  # whether cases that failed by themselves are computed again
     retry: int = 1  # times, of a case that failed for reasons of the machine
     max_failures: int | None = None
