@@ -37,7 +37,7 @@ class Columns(Mapping[str, np.ndarray]):
     """Columns (K,) by name; a column of texts raises InputOutputError only when it is read."""
 
     def __init__(self, columns: Mapping[str, np.ndarray | str]):
-        self._columns = columns  # in place of texts, the message
+        self._columns = columns  # numbers, or the message about a column of texts
 
     def __getitem__(self, name: str) -> np.ndarray:
         found = self._columns[name]

@@ -103,7 +103,7 @@ class RowBuffer:
     def __init__(self, most: int):
         self._most, self._count = most, 0
         self._alike: list[int] | None = None  # for each column, the first one with the same memory
-        self._stored: dict[int, np.ndarray] = {}  # these by their numbers
+        self._stored: dict[int, np.ndarray] = {}  # distinct columns, by number
 
     def add(self, columns: Sequence[np.ndarray]) -> bool:
         """Copy the next rows and return True; return False if they do not fit."""

@@ -84,7 +84,7 @@ class Body:
     static: tuple[int, ...] = ()  # nodes whose forces and moments have shapes of their own
     stiffening: Stiffening = NO_STIFFENING
     damping: Damping = NO_DAMPING
-    pivots: Pivots | None = None  # of the body before a change; None: this is no change of one
+    pivots: Pivots | None = None  # those before a change, if this is a changed body
 
     @cached_property
     def held(self) -> Restriction:
@@ -127,7 +127,7 @@ def reduced(body: Body) -> Reduced:
     """Reduce a real body; raises Refused and AnalysisError."""
     structure = body.structure
     K, M = (structure.stiffness, structure.mass) if structure.given is None else (m.data for m in structure.given[:2])
-    for what, entries in (("stiffness", K), ("mass", M)):  # of finite numbers
+    for what, entries in (("stiffness", K), ("mass", M)):  # finite numbers may give others
         if not np.isfinite(entries).all():
             raise Refused((), *beyond_numbers(f"{what} of elements is not finite"))
     solver = Solved(system_of(structure, body.held, body.frame.free), body.modes)

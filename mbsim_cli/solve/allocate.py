@@ -81,7 +81,7 @@ OF_POINTS = 10.0  # factor on the penalty ratio for natural coordinates in that 
 SHORTEST = 2.0**-18  # shortest piece of a step that is divided at an onset of force, as a share of the step
 MANY_COORDINATES = 16.0  # growth of round-off where a body's pose follows from many coordinates
 Make = Callable[[tuple[int, ...], type], np.ndarray]  # allocates an array of a shape and type
-BENDING = [kind for each in elements(Element) if each.quantities for kind in each.kinds]  # as contacts, by themselves
+BENDING = [kind for each in elements(Element) if each.quantities for kind in each.kinds]  # like contacts, with no law
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
 
 

@@ -412,7 +412,7 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
     start.sens.z[held] = d_initial[held]
     found.unit.evaluate()
     tangent = found.tangent(all_but(start.n, held), rows)
-    if vary:  # those of the held coordinates are given
+    if vary:  # derivatives of the held coordinates are given
         others = all_but(start.n, held)
         start.evaluate()
         change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))

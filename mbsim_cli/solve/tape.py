@@ -167,7 +167,7 @@ def arrays_of(group: Any) -> list[np.ndarray]:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Arrays, or groups of groups of them, behind each other; of what is neither, the first."""
+    """Concatenate arrays, or nested groups of them, along their first axis; take others from the first part."""
     if isinstance(parts[0], np.ndarray) and len(parts) > 1:
         return np.concatenate(parts)
     if len(parts) == 1 or not isinstance(parts[0], tuple):

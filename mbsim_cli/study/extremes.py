@@ -167,7 +167,7 @@ class Maximum(Final):
 
 
 def _may_be_largest(beside: Beside) -> bool:
-    """Whether a signal may be largest at a jump; at a corner if it rises before and falls behind."""
+    """Whether a signal may be largest at a jump; at a corner only if it rises before it and falls behind it."""
     if not (beside.jump.corner and beside.is_enough):
         return not beside.jump.corner
     before, behind = (weighed(side.to_jump.rate, side.rows[0]).real for side in beside.sides())

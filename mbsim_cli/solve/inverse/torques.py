@@ -40,7 +40,7 @@ def _only_applied(model: Model) -> bool:
 
 
 class Lanes:
-    """Trees of one-dof columns under applied forces, many time points at a time; by parameters if ``matrices``."""
+    """Trees of one-dof columns under applied forces, many time points at a time; with derivatives if ``matrices``."""
 
     def __init__(self, problem: Problem, *, matrices: bool):
         model, theta, dtheta = problem.model, problem.theta, problem.theta_rho
@@ -129,7 +129,7 @@ class InverseDynamics:
         self._n, self._p = allocate.sizes(problem.model)[1], problem.theta_rho.shape[1]
         self._dtype = problem.theta.dtype
         fast = runs_in_lanes(problem.model, problem.theta)
-        self.matrices = matrices or (fast and self._p > 0)  # in lanes, parameters come along with them
+        self.matrices = matrices or (fast and self._p > 0)  # in SIMD lanes derivatives by parameters need them
         self._way = (Lanes if fast else General)(problem, matrices=self.matrices)
 
     def block(self, motion: Motion, room: Torques | None = None) -> Torques:

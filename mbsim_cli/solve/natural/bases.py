@@ -42,7 +42,7 @@ class Planner:
         known = [s for s in self.shared if body in (s.a, s.b) and s.other(body) in self.fields.poses]
         later = [s for s in self.shared if body in (s.a, s.b) and s.other(body) not in self.fields.poses and s.point]
         points = sorted((s for s in known if s.point), key=lambda s: s.name != joint.name)
-        if points:  # known; else one that slides along what keeps its direction, or a new one
+        if points:  # a known point; else one that slides along a constant direction, or a new one
             origin, at = _field_of(points[0], body), points[0].on(body)
         else:
             at = joint.points[1]

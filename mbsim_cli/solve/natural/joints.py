@@ -301,7 +301,7 @@ def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], 
             found.welds.append(Weld(len(found.added), v, sine))
             found.added.append(row)
     read, constraints = read_multipliers(model), model.constraints
-    for i, k in enumerate(constraints.measure):  # without those that are satisfied already and no sensor reads
+    for i, k in enumerate(constraints.measure):  # but those that hold already and no sensor reads
         kind = model.measures.kind[k]
         plain = constraints.law[i] == NONE and not problem.theta[constraints.theta[i]]
         may_go = i not in read and kind in BETWEEN_BODIES and plain

@@ -48,7 +48,7 @@ class Estimates(NamedTuple):
     reason: str | None = None  # why gradients have no estimate
 
 
-SecondRun = tuple[Problem, dict[str, Gradient], Resolution | NoSteps]  # with longer steps, and what observed it
+SecondRun = tuple[Problem, dict[str, Gradient], Resolution | NoSteps]  # with longer steps; its step errors
 
 
 @contextmanager
