@@ -276,7 +276,7 @@ NEGATIVE_INERTIA = "its shapes together nearly move it as a whole, and `stiffeni
 def body_of_negative_inertia(problem: Problem, M: np.ndarray) -> str | None:
     """The flexible body whose stiffening takes more inertia from its shapes than they have, by the mass matrix."""
     tree: Any = problem.model.tree
-    if not hasattr(tree, "elastic"):
+    if not hasattr(tree, "elastic") or not np.isfinite(M).all():
         return None
     roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(M / np.outer(roots, roots))
