@@ -11,6 +11,7 @@ import yaml
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.solve.equilibrium import Modes, Statics, equilibrium
+from mbsim_cli.solve.faults import body_of_negative_inertia
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
@@ -318,6 +319,15 @@ analysis: {type: equilibrium}
     problem = assembly.build(spec.load(tmp_path / "model.yaml"), standard_input=standard_input).problem
     with pytest.raises(AnalysisError, match=r"the inertia of 'plate' is negative: .* leave out `rotation`"):
         next(equilibrium(problem))
+
+
+def test_no_body_is_named_where_the_mass_matrix_is_not_finite():
+    """A search that diverges ends in its own message, not in one on eigenvalues."""
+    model = SimpleNamespace(tree=SimpleNamespace(elastic=np.array([0, 2]), flexible=np.array([0])))
+    problem = SimpleNamespace(model=model, names=SimpleNamespace(bodies=("plate",)))
+    assert body_of_negative_inertia(problem, np.diag([1.0, -1.0])) == "plate"
+    assert body_of_negative_inertia(problem, np.eye(2)) is None
+    assert body_of_negative_inertia(problem, np.full((2, 2), np.nan)) is None
 
 
 def test_held_coordinates_stay_and_carry_what_acts_on_them(tmp_path):
