@@ -33,9 +33,11 @@ from mbsim_cli.model.codes import (
     Sensor,
 )
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.study.assembling import Settings, build, load
 from tests.kernels.adjoints import TIME, pulled
 from tests.kernels.mechanisms import with_sensors
 
+MODELS = Path(__file__).parents[3] / "models"
 SOURCES = sorted(Path(mbsim_cli.__file__).parent.rglob("*.py"))
 CODE = r"(?:Column|Measure|Law|Force|Sensor)\.\w"
 IN_ORDER = re.compile(rf"[<>]=? *{CODE}|{CODE}+ *[<>]")
@@ -65,6 +67,18 @@ def test_forces():
     assert holding(has_quantities, Force) == {*TYRES, *CONTACTS, Force.BUSHING}
     assert holding(is_on_bodies, Force) == set(ON_BODIES)
     assert sorted((*ALONG, *ON_BODIES)) == sorted(Force) == sorted(FORCE_SIZES)
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("name", ["fivebar", "buggy"])
+def test_measures_and_forces_of_models(name, formulation):
+    """Kernels read from pairs which measures are between bodies, and from measures which forces act along one."""
+    problem = build(load(MODELS / f"{name}.yaml", Settings()), Settings(formulation=formulation), []).problem
+    model = problem.system.model if problem.options.natural else problem.model
+    measures, forces = model.measures, model.forces
+    assert measures.kind.size and forces.kind.size
+    np.testing.assert_array_equal(measures.pair != NONE, np.isin(measures.kind, BETWEEN_BODIES))
+    np.testing.assert_array_equal(forces.measure != NONE, np.isin(forces.kind, list(ALONG)))
 
 
 def test_sensors():
