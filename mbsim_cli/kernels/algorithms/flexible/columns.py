@@ -42,7 +42,7 @@ def columns_at_rest(model, state, kin, comp):
 
 @with_columns(lambda model, state, kin: motion_alone(state))
 def motion_of(model, state, kin):
-    """The motion of columns, as ``columns_placed`` and ``columns_moved`` left it."""
+    """The motion of columns, as ``place`` and ``move_bodies`` leave it."""
     return motion_alone(kin.motion)
 
 
