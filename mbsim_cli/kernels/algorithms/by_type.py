@@ -99,7 +99,10 @@ def _is(kinds: Iterable[int]) -> str:
 def by_kind(
     name: str, arguments: str, elements: dict[Any, tuple[str, dict]], otherwise: str, like: Callable, text: str
 ) -> Any:
-    """A function of forces f: by kind the statement of an element, with its names, or one where there is none."""
+    """A function of forces f, which runs the statement of the element of its kind, or ``otherwise``.
+
+    Each of ``elements`` has a statement, and the functions that it names.
+    """
 
     @cache
     def choice(families: tuple[str, ...]) -> Callable:

@@ -156,8 +156,8 @@ def _write_branch(
 class Derivatives:
     """Kernels made of a value.
 
-    ``inputs`` gives how many numbers each argument that varies has, ``held`` those of others that the value computes
-    with. ``numbers`` names theta and the offset of the element's block in it. The other arguments are passed on.
+    ``inputs`` gives how many numbers each argument that varies has, ``held`` those of constant ones that the value
+    computes with. ``numbers`` names theta and the offset of the element's block. The other arguments are passed on.
     ``rules`` are those of functions that the value calls. ``room`` is how many numbers ``keep`` may put aside, those of
     the result first, in order. ``slopes`` gives places among them to the slopes of a result of one number by the
     inputs; 0.0 where there is no such input.

@@ -145,7 +145,7 @@ def _bend(tree, theta, f, turning, motion, el, stiff):
 
 @inlined
 def _mode(tree, numbers, f, l, k, turning, motion, stiff):
-    """Of mode l, in directions k, or of modes from l on: Ct, Cr, G, sum of q'_j Cr1_j, and the elastic row."""
+    """Ct, Cr, G, the sum of q'_j Cr1_j and the elastic row: of mode l in directions k, or of modes from l on."""
     (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
     n, c, o = modes_of(tree, f)
     elastic = 1.0 if stiff else 0.0
@@ -346,7 +346,7 @@ def vary_flexible(tree, theta, dtheta, touched, f, k, turning, motion, d_turning
 
 @inlined
 def vary_first_block(tree, dtheta, f, k, given, motion, stiff, dG_out):
-    """What the numbers of the first block add in directions k; ``given`` is ``turning``."""
+    """(dmoment, dforce) that the numbers of the first block add in directions k; ``given`` holds w, alpha and a."""
     (w, alpha, a), z, zd, zdd = given, motion.z, motion.zd, motion.zdd
     n, c, o = modes_of(tree, f)
     h, inertia = load3_of(dtheta, o + MDCM, k), along6(dtheta, o + J0, 1, k)

@@ -114,7 +114,7 @@ def deviate_modes(tree, theta, f, turning, motion, el):
 
 @inlined
 def _own_mode(tree, numbers, f, l, k, turning, motion):
-    """Of mode l, in directions k, or of modes from l on: Ct and Cr, their rates, Gr, Ge q', Oe and the elastic row."""
+    """Ct, Cr, their rates, Gr, Ge q', Oe and the elastic row: of mode l in directions k, or of modes from l on."""
     (w, alpha, a), z, zd = turning, motion.z, motion.zd
     n, c, _ = modes_of(tree, f)
     o = tree.deviation[f]

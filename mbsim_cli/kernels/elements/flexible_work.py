@@ -84,7 +84,7 @@ def own_pair_row(o, n, j, r):
 
 @inlined
 def along1(numbers, p, k):
-    """Number in row p of dtheta (len(theta), p), direction or directions k; of theta those of the modes from p on."""
+    """Row p of dtheta (len(theta), d) in directions k; of theta (len(theta),) the numbers of the modes from p on."""
     return at(numbers, block(numbers, p)) if numbers.ndim == 1 else at(numbers, p, k)
 
 

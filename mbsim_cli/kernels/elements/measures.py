@@ -234,7 +234,7 @@ def pull_second_of_point(x, rate, second, V, A, hat):
 
 # The numbers of measures ----------------------------------------------------------------------------------------------
 #
-# What g with its line, and g'', are of a measure's own numbers: values, of which ``kernels/derive`` makes derivatives.
+# g with its line, and g'', as values, of which ``kernels/derive`` makes the derivatives by a measure's own numbers.
 #
 # (w, v) and (alpha, a) are the velocity and the acceleration of body b as body a sees them.
 

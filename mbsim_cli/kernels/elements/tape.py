@@ -79,7 +79,7 @@ def pull_numbers_of_tape(signals, laws, theta, k, u, value, slope, hat, hat_out)
 
 @inlined
 def operate(code, a, b, c):
-    """One step but for laws, of numbers real or complex; what is not a number is chosen, and chooses, as such."""
+    """One step but for laws, of real or complex numbers; comparing NaN, or choosing by it, gives NaN."""
     if code == Operation.ADD:
         return a + b
     if code == Operation.SUBTRACT:

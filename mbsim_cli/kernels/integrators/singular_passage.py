@@ -47,7 +47,7 @@ TURNED = -0.5  # cosine between v and that of the sample before
 
 @kernel
 def is_due(step, h, state, watch):
-    """Whether it is time for a look; counts the way since the last one, that of the fastest angle."""
+    """Whether it is time for a look; adds up the way of the fastest angle since the last one."""
     fastest = 0.0
     for i in range(state.zd.size):
         fastest = max(fastest, watch.turns[i] * np.abs(state.zd[i].real))

@@ -49,7 +49,7 @@ _ENERGY = {
 
 
 def _statement(line: str, of: Derivatives, *, kept: bool) -> tuple[str, dict[str, Any]]:
-    """A line for an element or for its energy, with its names."""
+    """The statement of a line for an element, or for its energy, and the functions that it names."""
 
     def given(names: list[str]) -> str:
         return ", ".join(_PASSIVE.get(name, name) for name in names)

@@ -48,8 +48,8 @@ class Elimination(NamedTuple):
     kin: tuple  # Kinematics at rest, about the centres of mass
     art: tuple  # Articulated
     rhs: tuple  # RightHandSides
-    x: np.ndarray  # (n, p)
-    driven: np.ndarray  # (n, p) mu of driven coordinates, as ``rhs.given``
+    x: np.ndarray  # (n, p) residual of a solution for the adjoints of a stage
+    driven: np.ndarray  # (n, p) mu of driven coordinates; the same array as ``rhs.given``
     no_force: np.ndarray  # (nb + 1, 6) zeros
     no_rate: np.ndarray  # (n,) zeros
     no_change: np.ndarray  # (n, p) zeros
@@ -113,7 +113,7 @@ def pull_accelerations(model, theta, t, state, work, adj):
 
 @kernel
 def _find_articulated(model, theta, state, work):
-    """M mu = -hat on free coordinates, mu = ``driven`` on the others."""
+    """M mu = -hat on free coordinates, mu = ``driven`` on the others; False where nothing resists a coordinate."""
     tree, own, driver = model.tree, work.elimination, work.open_tree.driver
     kin, art, rhs, z = own.kin, own.art, own.rhs, state.z
     position_kinematics(tree, theta, z, True, kin)

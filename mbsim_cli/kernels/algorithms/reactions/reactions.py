@@ -79,7 +79,7 @@ REACTION_SIZE = 6  # force, then moment
 
 
 class Acting(NamedTuple):
-    """What reactions are read from at a time point."""
+    """Motion and forces at a time point, which reactions are read from."""
 
     motion: LoadedMotion  # of columns
     lines: np.ndarray  # (m, LINE_SIZE)
@@ -89,7 +89,7 @@ class Acting(NamedTuple):
 
 
 class ActingVaried(NamedTuple):
-    """Its variations in p directions."""
+    """Variations of ``Acting`` in p directions."""
 
     motion: LoadedMotion
     dQ: np.ndarray  # (n, p) of -Q

@@ -79,13 +79,13 @@ VARY = row_type(LANES, S=6, S1=6, S2=6, N=6, N1=6, N2=6, G=6)
 
 
 @kernel
-def vary_gravity(push, own):
-    """Twist of the ground: another gravity is another acceleration of it."""
+def vary_gravity(twist, own):
+    """Twist of the ground, whose acceleration stands for gravity."""
     zero = (0.0, 0.0, 0.0)
     for l in range(LANES):
         set6(own["N"], l, (zero, zero))
         set6(own["N1"], l, (zero, zero))
-        set6(own["N2"], l, (zero, (push[3], push[4], push[5])))
+        set6(own["N2"], l, (zero, (twist[3], twist[4], twist[5])))
 
 
 @kernel
@@ -104,7 +104,7 @@ def vary_place(twist, parent, own):
 
 @kernel
 def sum_twists(above, own):
-    """Twist of the link in all, from that of the nearest link above that moves, or of the ground."""
+    """Total twist of the link, from that of its nearest ancestor that moves, or of the ground."""
     for l in range(LANES):
         set6(own["N"], l, add6(get6(above["N"], l), get6(own["S"], l)))
         set6(own["N1"], l, add6(get6(above["N1"], l), get6(own["S1"], l)))

@@ -55,7 +55,7 @@ class System(NamedTuple):
 
     links: Links
     related: Related
-    rows: np.ndarray  # (n,) link where the sum over each subtree stands: links that add nothing share it; or -1
+    rows: np.ndarray  # (n,) link that holds the sum over each subtree, often a descendant; -1: empty
     load_rows: np.ndarray  # (n,) the same of load matrices
     mass_below: np.ndarray  # (n,) mass of each subtree
     loads: Loads
@@ -251,7 +251,7 @@ def related(parent):
 
 
 def _rows(parent, own):
-    """Where the subtree sum of each link stands, if some links have an own part of it."""
+    """Link that holds the sum over each subtree, of links that have an ``own`` part; -1 where none has."""
     rows = np.where(own, np.arange(parent.size), -1)
     for i in range(parent.size - 1, -1, -1):
         p = parent[i]
@@ -282,7 +282,7 @@ def load_vectors(model, chain, loads):
     return point, vector
 
 
-# What p parameters change of the links of a tree: twists between them, moments, loads; and whom that reaches.
+# Changes of the links of a tree by p parameters: twists between links, moments, loads; and the links that they reach.
 
 
 class Variation(NamedTuple):
@@ -330,7 +330,7 @@ def _rate(array: np.ndarray) -> np.ndarray:
 def _reached(
     system: System, twist: np.ndarray, moments: np.ndarray, point: np.ndarray, vector: np.ndarray, loads: np.ndarray
 ) -> Variation:
-    """Find whom the changes reach."""
+    """Find the links that the changes reach."""
     parent, (p, rows) = system.links.parent, twist.shape[:2]
     n = rows - 1
     moves, weighs = twist.any(axis=2), moments.any(axis=2)
