@@ -65,7 +65,7 @@ def cases_at(decisions, stage):
 
 @kernel
 def correct_cases(control, iteration, checks, state, work, decisions):
-    """Solve for the corrections of all; judge them, and take those of cases that go on."""
+    """Solve for the corrections of all cases; check them, and apply those of cases that continue."""
     solve_residual(control.h, control.correction_tolerance, work.eq, work.tangent, work.column)
     found = decisions.found
     found[0], found[1], found[2] = size_of_correction(control.h, state, work.tangent, work.column)
