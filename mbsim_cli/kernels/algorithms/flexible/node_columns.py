@@ -2,9 +2,8 @@
 
 A column of a joint and that of an elastic coordinate is a coordinate; that of a node is a zeta of the elastic
 coordinates of its body (``elements.flexible_nodes``). Rates go the same way; what acts on columns acts on coordinates
-by E^T, and matrices of columns become such of coordinates by E on both sides. Only ``rows`` of E are gone through,
-those of nodes.
-Derivation: docs/theory/flexible_bodies.md.
+by E^T, and matrices of columns become such of coordinates by E on both sides. Only the ``rows`` of E that belong to
+nodes are kept. Derivation: docs/theory/flexible_bodies.md.
 """
 
 from typing import NamedTuple

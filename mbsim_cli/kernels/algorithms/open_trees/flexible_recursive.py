@@ -229,7 +229,7 @@ def solve(tree, kin, art, rhs):
 
 @kernel
 def _inward(tree, kin, art, rhs):
-    """Forces through the articulated bodies; x becomes what is left for a column."""
+    """Forces through the articulated bodies; x becomes the force that remains for a column."""
     for i in range(tree.parent.size - 1, -1, -1):
         own, moved, p = art.own[i], art.moved[i], tree.parent[i]
         back = scale3(-1.0, offset_to_parent(tree, kin, i))

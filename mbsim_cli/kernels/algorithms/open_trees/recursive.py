@@ -348,7 +348,7 @@ def meet_armatures(model, theta, dtheta, driver, zdd, driven, x_out):
 def solve_axes(tree, driver, kin, art, rhs):
     """Accelerations along all axes; needs ``eliminate``. Cost O(p n).
 
-    From the tips to the ground forces go through the articulated bodies, and x becomes what is left for an axis.
+    From the tips to the ground forces go through the articulated bodies; x becomes the force that remains for an axis.
     """
     for i in range(tree.parent.size - 1, -1, -1):
         p, back = tree.parent[i], scale3(-1.0, offset_to_parent(tree, kin, i))
