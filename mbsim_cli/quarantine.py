@@ -63,7 +63,7 @@ def fault_of(path: Path, look: Callable[[Path], object]) -> str:
                 message += part
             else:
                 return _death_of(child, path) or message.decode(errors="replace")
-    finally:  # leave no process behind, whatever ended the look
+    finally:  # leave no child process behind, also after an interruption
         os.close(read)
         with suppress(ChildProcessError):  # it has ended, and was asked why
             if os.waitpid(child, os.WNOHANG)[0] == 0:

@@ -62,7 +62,7 @@ class TemporaryFile:
     def begin_sync(self) -> None:
         """Let the system begin to write the content to the disk, so that ``sync`` waits less."""
         if hasattr(os, "posix_fadvise"):  # Linux begins to write pages that it need not keep
-            with contextlib.suppress(OSError):  # it is advice: a file system without it takes any file
+            with contextlib.suppress(OSError):  # it only saves time, and some file systems refuse it
                 os.posix_fadvise(self.handle, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def sync(self) -> None:

@@ -111,7 +111,7 @@ class FlexibleTree(
         "deviation",  # (nf,) offset of what these have beyond the identities between their terms, or NONE
         "column",  # (n,) column of each coordinate, increasing
         "node",  # (nv,) columns of nodes
-        "node_body",  # (nv,) number of the body that deforms that the node is on
+        "node_body",  # (nv,) number of the flexible body that holds the node
         "shape",  # (nv,) offset of L, before zeros
         "bend",  # (nv,) offset of P, symmetric, by rows, of nodes that stiffen; else NONE
     )

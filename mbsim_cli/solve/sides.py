@@ -349,7 +349,7 @@ def pull_back_sides(
         gradient, mean = found.gradient.copy(), 0.5 * (pair[0].gradient + pair[1].gradient)
         gradient[each.columns] = mean[each.columns]
         early, late = recorded
-        for jump in each.jumps:  # no derivative by the parameters that move it, of numbers that read what jumps
+        for jump in each.jumps:  # values that read a jump have no derivative by the parameters that move it
             if jump.row in early.shown and jump.row in late.shown:
                 which = jumping(early.shown[jump.row], late.shown[jump.row], early.largest)
                 read = (early.read[jump.row] | late.read[jump.row])[which].any(axis=0)[: gradient.shape[1]]

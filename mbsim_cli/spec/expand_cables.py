@@ -118,7 +118,7 @@ def _arm(maker: Maker, name: str, pulley: Pulley) -> str:
 
 
 def _is_path(maker: Maker, spec: Cable) -> bool:
-    """Whether a path leads on and moves, pulleys have centre and axis on one body, and numbers their signs; reports."""
+    """Report errors in the path, pulleys and signs of numbers of a cable; return whether there are none."""
     good, review, where = maker.fits(spec), maker.review, ("cables", maker.name, "path")
     for place, other in pairwise(spec.path):
         if place == other:

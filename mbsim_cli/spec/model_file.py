@@ -251,7 +251,7 @@ class ModelFile(Sections):
 
     @cached_property
     def signed(self) -> tuple[tuple[Path, Number, Sign], ...]:
-        """Numbers whose fields ask for a sign, with their paths; those of tables are in what these stand for."""
+        """Numbers whose fields ask for a sign, with their paths; those of DH tables are in the joints made of these."""
         sections = (name for name in ModelFile.model_fields if name != "dh")
         return tuple(each for name in sections for each in signed(getattr(self, name), (name,)))
 

@@ -16,7 +16,7 @@ from tests.kernels.inverse_problems import loaded_tree, motion, problem, relativ
 
 
 def _general(model, theta, given, dtheta=None):
-    """What the equations of motion give, also of trees that run in lanes."""
+    """Torques and derivatives by the equations of motion, also for trees that run in lanes."""
     asked = problem(model, theta, dtheta)
     found = InverseDynamics(asked, matrices=True).room(len(given.time))
     General(asked, matrices=True).fill(given, found)

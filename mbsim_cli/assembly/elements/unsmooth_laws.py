@@ -112,7 +112,7 @@ def check_sides(problem: Problem, laws: Sequence[int], issue: Callable[..., None
 
 
 def steep_laws(problem: Problem, laws: Sequence[int], model_file: ModelFile) -> list[str]:
-    """Warnings about times, which parameters move, at which expressions of forces, with ``laws``, are steep."""
+    """Warnings about expressions of forces whose slope is infinite at times, of ``laws``, that parameters move."""
     found = []
     for law in laws:
         for point in breakpoints_of_law(problem.model.laws, problem.theta, movable(problem), law):

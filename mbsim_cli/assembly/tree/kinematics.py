@@ -178,7 +178,7 @@ class Inertia:
 
     @cached_property
     def _momentum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Linear and angular momentum (n, 3 each) that unit rate of a column gives to what it moves."""
+        """Linear and angular momentum (n, 3 each) of the bodies that a column moves, at unit rate of its coordinate."""
         (mass, moment, inertia), w, v = self._carried, self._w, self._v
         linear = mass[:, None] * v - _cross(moment, w)
         return linear, np.einsum("nij,nj->ni", inertia, w) + _cross(moment, v)

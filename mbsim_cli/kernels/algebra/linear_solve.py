@@ -167,7 +167,7 @@ def eliminate_panels(panels, a, lower_out, upper_out, pivot_out):
         for s in range(panels.block_first[p], panels.block_first[p + 1]):
             for g in range(panels.block[s], panels.block[s] + WIDTH, width(a)):
                 _subtract_rows(panels.neighbour, first, last, k, block(a, g), lower_out, a)
-    for k in range(below - 1, -1, -1):  # what no panel holds: in place, the pivots as their inverses
+    for k in range(below - 1, -1, -1):  # rows that no panel holds: in place, the pivots as their inverses
         if not abs(a[k, k].real) > 0.0:
             return False
         a[k, k] = 1.0 / a[k, k]

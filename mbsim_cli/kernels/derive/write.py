@@ -309,7 +309,7 @@ class Derivatives:
         return lines.function(self._head("keep_{}", "kept_out"))
 
     def _slopes_of_result(self) -> dict[str, Symbol | float]:
-        """Slopes of a result of one number, by the names of what it depends on."""
+        """Partial derivatives of a scalar result, by the names of the values that it depends on."""
         by: dict[int, Any] = {self.result.index: 1.0}
         for index in sorted(self.linear, reverse=True):
             for source, slope in self.linear[index] if index in by else ():

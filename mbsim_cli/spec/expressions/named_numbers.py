@@ -58,12 +58,12 @@ def shown(cycle: Sequence[str]) -> str:
     return " -> ".join(names)
 
 
-# Groups of what is connected, as equations by the coordinates that they read.
+# Connected groups, such as equations that share coordinates.
 
 
 def connected(reads: Sequence[Sequence[Any]]) -> list[list[int]]:
-    """Numbers of rows in groups, by what they share; a row that reads nothing is alone."""
-    leader: dict[Any, Any] = {}  # of what is read: another one of its group, or itself
+    """Group rows that share an entry, directly or through others; return the row numbers of each group."""
+    leader: dict[Any, Any] = {}  # of each entry: another entry of its group, or itself
 
     def top(one: Any) -> Any:
         while leader.setdefault(one, one) != one:

@@ -125,7 +125,7 @@ def _none(k, adjoint, value, *a):
 
 
 def _comparison(holds: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """1, or 0, or no number beside one that is none."""
+    """A comparison as a number: 1 if it holds, 0 if it does not, NaN if an operand is NaN."""
 
     def value(a, b):
         a, b = np.real(a), np.real(b)

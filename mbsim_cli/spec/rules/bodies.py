@@ -39,7 +39,7 @@ class _Known:
 
 
 def _found(review: Review, read: Callable[[Geometry], tuple]) -> tuple | None:
-    """What a geometry of the file shows; None where something is missing or wrong."""
+    """Return a result of the geometry of the file, or None if a part that it needs is missing or wrong."""
     try:
         return read(Geometry(_Known(review), review.model))
     except (LookupError, ArithmeticError):

@@ -172,7 +172,7 @@ def test_slopes_of_steps(code, imaginary):
 
 @pytest.mark.parametrize("late", [0.0, 1e-20j])
 def test_infinite_and_undefined_operands(late):
-    """Comparisons with infinity are as those of numbers, and what is undefined stays so instead of choosing a side."""
+    """Comparisons with infinity follow the order of numbers. An undefined operand gives an undefined result."""
     inf, nan = np.float64(np.inf) + late, np.float64(np.nan) + late
     one, two = np.float64(1.0) + late, np.float64(2.0) + late
     for code, expected in ((Operation.LESS, (0, 1, 0)), (Operation.LESS_EQUAL, (0, 1, 1)), (Operation.SIGN, (1, 1, 1))):
