@@ -157,6 +157,23 @@ def test_an_objective_that_is_to_be_equal_to_a_number_is_no_cost(sign):
     assert designs.multipliers(designs.best) == pytest.approx([1.0])
 
 
+@pytest.mark.filterwarnings("error")
+def test_trust_regions_keep_more_equalities_than_there_are_variables():
+    limits = [Limit("f", 9.0, 1.0, True), Limit("x", 3.0, 1.0, True)]
+    designs = problem({"f": lambda x: x[0] ** 2, "x": lambda x: x[0]}, [1.0], 0.1, 10.0, limits, 12)
+    assert search("trust-constr", designs) == ""
+    assert designs.best.values == pytest.approx([3.0], rel=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_trust_regions_take_equalities_that_depend_on_each_other_without_a_warning_of_scipy():
+    square = {"f": lambda x: x @ x, "sum": lambda x: x[0] + x[1], "twice": lambda x: 2 * x[0] + 2 * x[1]}
+    limits = [Limit("sum", 5.0, 1.0, True), Limit("twice", 10.0, 1.0, True)]
+    designs = problem(square, [1.0, 3.0], 0.1, 10.0, limits, 12)
+    search("trust-constr", designs)
+    assert designs.best.found["sum"] == pytest.approx(5.0)
+
+
 def test_moving_asymptotes_on_the_beam_of_five_boxes():
     """Svanberg (1987), section 5: weight 1.340 for (6.016, 5.309, 4.494, 3.502, 2.153)."""
     weights = np.array([61, 37, 19, 7, 1])

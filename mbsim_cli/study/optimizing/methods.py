@@ -264,11 +264,13 @@ def _trust_constr(designs: Designs) -> str:
 
     start = designs.first()
     low, high = _bounds(designs)
+    more = np.count_nonzero(start.equal) > len(start.u)  # equalities than variables, which need another factorisation
     limits = NonlinearConstraint(
         lambda u: designs.at(u).excess, low, high, jac=lambda u: designs.at(u).slopes, hess=BFGS()
     )
     with catch_warnings():
         filterwarnings("ignore", "delta_grad == 0.0")  # of limits that are linear, as those of volumes
+        filterwarnings("ignore", "Singular Jacobian matrix")  # of equalities that depend on each other
         found: Any = minimize(
             lambda u: designs.at(u).cost,
             start.u,
@@ -278,7 +280,12 @@ def _trust_constr(designs: Designs) -> str:
             constraints=[limits] if len(high) else [],
             method="trust-constr",
             # iterations outnumber analyses; the barrier's own conditions hold at a distance from limits, too
-            options={"maxiter": 10 * designs.most, "gtol": 0.0, "xtol": PRECISION},
+            options={
+                "maxiter": 10 * designs.most,
+                "gtol": 0.0,
+                "xtol": PRECISION,
+                "factorization_method": "SVDFactorization" if more else None,
+            },
         )
     return _ended(str(found.message))
 

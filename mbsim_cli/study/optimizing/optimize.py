@@ -302,7 +302,7 @@ def optimize(
             report["saved_model"] = str(save(model, found, save_model, force=force))
         except UsageError as error:
             raise UsageError(f"{error}; the best design is kept in {output}") from error
-    _require_complete(designs, stop, output, listener)
+    _require_complete(designs, ended, stop, output, listener)
     return report
 
 
@@ -368,7 +368,7 @@ def _searched(method: str, designs: Designs, timing: Timing, listener: Listener)
             return str(stop) or "interrupted", stop
 
 
-def _require_complete(designs: Designs, stop: Stop | None, output: Path, listener: Listener) -> None:
+def _require_complete(designs: Designs, ended: str, stop: Stop | None, output: Path, listener: Listener) -> None:
     """Raise what ended an optimisation too early, or that no design keeps to the limits; the result is written."""
     trial = designs.best
     if stop is not None:
@@ -382,7 +382,7 @@ def _require_complete(designs: Designs, stop: Stop | None, output: Path, listene
         limit = designs.missed
         failure = AnalysisError(
             f"no design was found within the limits: the best has {limit.name} {trial.found[limit.name]:.8g}, "
-            f"which is to be {limit.words}; it is kept in {output}"
+            f"which is to be {limit.words}; it is kept in {output}; {ended}"
         )
         failure.__dict__["kept"] = str(output)
         raise failure
