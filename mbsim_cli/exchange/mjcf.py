@@ -51,7 +51,10 @@ def read(path: Path) -> Robot:
         raise InputOutputError(f"{path} cannot be read as MJCF: {' '.join(str(error).split())}") from None
     finally:
         mujoco.set_mju_user_warning(None)
-    robot = _Reader(mujoco, model, path).robot
+    moved = {}
+    if model.nmesh:  # the model does not tell how its meshes were moved before they were scaled
+        moved = {mesh.name: (mesh.refpos, mesh.refquat) for mesh in mujoco.MjSpec.from_file(str(path)).meshes}
+    robot = _Reader(mujoco, model, path, moved).robot
     robot.remarks += (f"MuJoCo warns: {' '.join(text.split())}" for text in warnings)
     return robot
 
@@ -59,9 +62,10 @@ def read(path: Path) -> Robot:
 class _Reader:
     """Builds a ``Robot`` from the arrays of a compiled model."""
 
-    def __init__(self, mujoco: Any, model: Any, path: Path):
+    def __init__(self, mujoco: Any, model: Any, path: Path, moved: dict[str, tuple[np.ndarray, np.ndarray]]):
         self._mujoco = mujoco
         self._model = model
+        self._moved = moved  # ``refpos`` and ``refquat`` of meshes
         name = bytes(model.names).split(b"\0", 1)[0].decode(errors="replace")
         gravity = np.zeros(3) if self._is_off("GRAVITY") else np.array(model.opt.gravity)
         self.robot = Robot(name or path.stem, path.name, gravity)
@@ -245,6 +249,15 @@ class _Reader:
             turn = rotation_of(model.geom_quat[number]) @ rotation_of(model.mesh_quat[mesh]).T
             place = np.array(model.geom_pos[number]) - turn @ model.mesh_pos[mesh]
             scale = np.array(model.mesh_scale[mesh])
+            at, own = self._moved[self._named("MESH", mesh)]
+            before = rotation_of(own).T
+            if not np.allclose(before, np.eye(3), atol=1e-12) and np.ptp(scale) > 1e-12 * np.abs(scale).max():
+                self.robot.remarks.append(
+                    f"not taken over: a visual mesh of {self._body_names[body]}, turned (refquat) before it is scaled"
+                )
+                continue
+            place -= turn @ (scale * (before @ at))
+            turn = turn @ before
             made = Visual(self._body_names[body], str(Path(file).resolve()), scale, place, turn)
             self.robot.visuals.append(made)
 

@@ -205,13 +205,13 @@ class _Reader:
         where = f"link {named(link)}"
         name = self._bodies.add(full if full.count("::") > 1 else full.partition("::")[2])
         self._bodies.alias(full, name)
-        self._add_visuals(link, name)
+        self._add_visuals(full, link, name)
         inertial = link.find("inertial")
         if inertial is not None and inertial.get("auto") in ("true", "1"):
-            return self._of_collisions(name, link, inertial)
+            return self._of_collisions(full, link, inertial, name)
         if inertial is None:
             return Body(name, 1.0, np.zeros(3), np.eye(3))  # the format's own default
-        _, place, turn = self._pose(inertial, "", ROOT, where)
+        place, turn = self._in_link(inertial, full, where)
         xx, yy, zz, xy, xz, yz = (
             self._number(inertial, f"inertia/i{name}", float(i == j), where) for name, (i, j) in INERTIA.items()
         )
@@ -221,13 +221,21 @@ class _Reader:
     def _number(self, element: Element | None, path: str, default: float, where: str) -> float:
         return number_in(_text(element, path), default, path, where)
 
-    def _of_collisions(self, name: str, link: Element, inertial: Element) -> Body:
-        """Mass and inertia of the shapes of a link, by their densities."""
+    def _in_link(self, part: Element, full: str, where: str) -> Pose:
+        """Pose of a part of a link, such as a shape, in the axes of the link."""
+        frame, *pose = self._pose(part, full.rpartition("::")[0] + "::", full, where)
+        if frame == full:
+            return pose[0], pose[1]
+        to_frame = _after(_inverse(self._in_world(full, where)), self._in_world(frame, where))
+        return _after(to_frame, (pose[0], pose[1]))
+
+    def _of_collisions(self, full: str, link: Element, inertial: Element, name: str) -> Body:
+        """Mass and inertia of the shapes of a link, by their densities, or by these and the mass that is stated."""
         where = f"link {named(link)}"
         common = self._number(inertial, "density", DENSITY, where)
         parts = []
         for collision in link.findall("collision"):
-            _, place, turn = self._pose(collision, "", ROOT, where)
+            place, turn = self._in_link(collision, full, where)
             found = _solid(collision.find("geometry"), self, where)
             if found is None:
                 self.robot.remarks.append(f"not taken over: inertia of collision {collision.get('name')} of {name}")
@@ -235,15 +243,19 @@ class _Reader:
             volume, moments = found
             mass = volume * self._number(collision, "density", common, where)
             parts.append(Body(name, mass, place, mass * turn @ np.diag(moments) @ turn.T))
-        return united(name, parts)
+        whole = united(name, parts)
+        if whole.mass:
+            factor = self._number(inertial, "mass", whole.mass, where) / whole.mass
+            whole.mass, whole.inertia = factor * whole.mass, factor * whole.inertia
+        return whole
 
-    def _add_visuals(self, link: Element, body: str) -> None:
+    def _add_visuals(self, full: str, link: Element, body: str) -> None:
         """Add the meshes that pictures show of a link."""
         for visual in link.findall("visual"):
-            _, place, turn = self._pose(visual, "", ROOT, f"link {named(link)}")
             mesh = visual.find("geometry/mesh")
             file = _text(mesh, "uri")
             if file:
+                place, turn = self._in_link(visual, full, f"link {named(link)}")
                 scale = numbers_in(_text(mesh, "scale"), (1.0, 1.0, 1.0), "scale", f"link {named(link)}")
                 self.robot.visuals.append(Visual(body, file, scale, place, turn))
 

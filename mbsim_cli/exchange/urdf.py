@@ -21,6 +21,7 @@ from mbsim_cli.exchange.robot import (
     Robot,
     Visual,
     digits,
+    rotation_of,
 )
 from mbsim_cli.exchange.xml import Wrong, laid_out, named, number_in, numbers_in, read_with, turned, words
 
@@ -104,9 +105,14 @@ def _number(element: Element | None, attribute: str, default: float, where: str)
 
 
 def _pose(element: Element, where: str) -> tuple[np.ndarray, np.ndarray]:
-    """Position (3,) and rotation matrix (3, 3) of an ``origin``; angles are about the fixed axes x, y, z in turn."""
+    """Position (3,) and rotation matrix (3, 3) of an ``origin``, by a quaternion or angles about the fixed x, y, z."""
     origin = element.find("origin")
     place = _numbers(origin, "xyz", (0.0, 0.0, 0.0), where)
+    if origin is not None and origin.get("quat_xyzw") is not None:  # since version 1.1 of the format
+        quaternion = _numbers(origin, "quat_xyzw", (0.0, 0.0, 0.0, 1.0), where)
+        if not quaternion.any():
+            raise Wrong(f"{where}: quat_xyzw must not be zero")
+        return place, rotation_of(quaternion[[3, 0, 1, 2]])
     return place, turned(*_numbers(origin, "rpy", (0.0, 0.0, 0.0), where))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation as rotation
 
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
@@ -86,6 +87,17 @@ def test_urdf_places_and_inertias(arm):
     lower = next(body for body in robot.bodies if body.name == "lower")
     assert lower.mass == 1.5 and np.allclose(lower.center, [0, (0.1 + 0.5 * 0.3) / 1.5, 0])
     assert np.allclose(np.diag(lower.inertia) - [0.005, 0.002, 0.002], [0.04 / 3, 0, 0.04 / 3])  # m1 m2/(m1 + m2) d^2
+
+
+def test_a_quaternion_turns_an_origin_of_urdf(arm):
+    """Version 1.1 of the format; the quaternion need not be of unit length."""
+    turned = {joint.name: joint.turn for joint in read(arm).joints}["elbow"]
+    x, y, z, w = 2 * rotation.from_euler("xyz", [0.5, -0.2, 0.1]).as_quat()
+    arm.write_text(ARM.replace('rpy="0.5 -0.2 0.1"', f'quat_xyzw="{x} {y} {z} {w}"'))
+    assert np.allclose({joint.name: joint.turn for joint in read(arm).joints}["elbow"], turned, atol=1e-15)
+    arm.write_text(ARM.replace('rpy="0.5 -0.2 0.1"', 'quat_xyzw="0 0 0 0"'))
+    with pytest.raises(InputOutputError, match="joint elbow: quat_xyzw must not be zero"):
+        read(arm)
 
 
 @pytest.mark.parametrize(
@@ -518,6 +530,23 @@ def test_loops_of_a_file(mbsim, tmp_path):
         assert done.code == 5 and says in done.err, done
 
 
+def test_shapes_of_an_sdf_may_be_posed_relative_to_frames(tmp_path):
+    """The inertia is that of the box at its place, scaled to the mass that is stated; its density does not count."""
+    (tmp_path / "box.sdf").write_text(
+        """<sdf version="1.11"><model name="box"><frame name="f"><pose>1 2 3 0 0 1.5707963267948966</pose></frame>
+        <link name="a"><pose>1 0 0 0 0 0</pose><inertial auto="true"><mass>6</mass><density>9</density></inertial>
+        <collision name="c"><pose relative_to="f">0.5 0 0 0 0 0</pose>
+        <geometry><box><size>1 2 3</size></box></geometry></collision>
+        <visual name="v"><pose relative_to="f">0.5 0 0 0 0 0</pose>
+        <geometry><mesh><uri>box.obj</uri></mesh></geometry></visual></link></model></sdf>"""
+    )
+    robot = read(tmp_path / "box.sdf")
+    (body,), (visual,) = robot.bodies, robot.visuals
+    assert body.mass == pytest.approx(6) and np.allclose(body.center, [0, 2.5, 3])
+    assert np.allclose(body.inertia, np.diag([5, 6.5, 2.5]))  # the sides 1 and 2 change places
+    assert np.allclose(visual.place, [0, 2.5, 3]) and np.allclose(visual.turn, [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+
+
 def test_a_visual_is_drawn_where_its_body_is(mbsim, bars, tmp_path):
     pytest.importorskip("meshio")
     from mbsim_cli import spec
@@ -532,7 +561,15 @@ def test_a_visual_is_drawn_where_its_body_is(mbsim, bars, tmp_path):
     assert not scene.surfaces and "coupler is drawn without its surface: there is no file" in scene.left_out[0]
 
 
-def test_a_mesh_of_mjcf_is_drawn_where_mujoco_has_it(tmp_path):
+@pytest.mark.parametrize(
+    "how",
+    [
+        'scale="0.1 0.2 0.3"',
+        'scale="0.1 0.2 -0.3" refpos="1 0.2 -0.3"',
+        'scale="0.2 0.2 0.2" refpos="1 0.2 -0.3" refquat="0.5 0.1 -0.7 0.2"',
+    ],
+)
+def test_a_mesh_of_mjcf_is_drawn_where_mujoco_has_it(tmp_path, how):
     """MuJoCo moves its vertices into the axes of its own inertia."""
     mujoco = pytest.importorskip("mujoco")
     (tmp_path / "assets").mkdir()
@@ -542,7 +579,7 @@ def test_a_mesh_of_mjcf_is_drawn_where_mujoco_has_it(tmp_path):
     (tmp_path / "assets" / "wedge.obj").write_text("\n".join(lines))
     path = tmp_path / "wedge.xml"
     path.write_text(
-        '<mujoco><compiler meshdir="assets"/><asset><mesh name="w" file="wedge.obj" scale="0.1 0.2 0.3"/></asset>'
+        f'<mujoco><compiler meshdir="assets"/><asset><mesh name="w" file="wedge.obj" {how}/></asset>'
         '<worldbody><body><joint/><geom type="mesh" mesh="w" pos="0.4 0 1" euler="20 30 40"/>'
         '<geom type="mesh" mesh="w" group="3"/></body></worldbody></mujoco>'
     )
@@ -555,3 +592,15 @@ def test_a_mesh_of_mjcf_is_drawn_where_mujoco_has_it(tmp_path):
     ours = (corners * visual.scale) @ visual.turn.T + visual.place
     for point in ours:
         assert np.abs(theirs - point).max(axis=1).min() < 1e-6  # vertices are in single precision there
+
+
+def test_a_mesh_of_mjcf_that_is_turned_before_it_is_stretched_is_left_out(tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "wedge.obj").write_text("v 0 0 0\nv 3 0 0\nv 0 2 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+    (tmp_path / "wedge.xml").write_text(
+        '<mujoco><asset><mesh name="w" file="wedge.obj" scale="1 2 3" refquat="0.5 0.1 -0.7 0.2"/></asset>'
+        '<worldbody><body name="b"><joint/><geom type="mesh" mesh="w"/></body></worldbody></mujoco>'
+    )
+    robot = read(tmp_path / "wedge.xml")
+    assert not robot.visuals
+    assert "not taken over: a visual mesh of b, turned (refquat) before it is scaled" in robot.remarks
