@@ -13,7 +13,7 @@ from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, counted, 
 
 if TYPE_CHECKING:
     from mbsim_cli.study.assembling import Settings
-    from mbsim_cli.study.verification.comparison import Comparison
+    from mbsim_cli.study.verification import Comparison
 
 RENAMED = {"--method": "--sensitivity"}
 SHOWN = 4  # components of a vector
@@ -75,8 +75,7 @@ def _all(
     models: list[Path], settings: "Settings", seed: int, listener: "WarningRecorder"
 ) -> "tuple[list[Comparison], int]":
     """Rows of all files, and the exit code: of the first file that could not be analysed, else 0 or 1 by the checks."""
-    from mbsim_cli.study.verification.comparison import Comparison
-    from mbsim_cli.study.verification.verify import verify
+    from mbsim_cli.study.verification import Comparison, verify
 
     rows: list[Comparison] = []
     code = 0

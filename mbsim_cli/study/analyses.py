@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mbsim_cli.assembly.objectives import Objective
     from mbsim_cli.assembly.problem import Assembled
     from mbsim_cli.solve.adjoint.readings import Pulled, Seen
-    from mbsim_cli.study.verification.comparison import Comparison
+    from mbsim_cli.study.verification import Comparison
 
 # The interface of every kind of analysis: its solver, its diagnostics and its adjoint.
 
@@ -172,7 +172,7 @@ class InverseDynamics(Analysis):
 
     def verify(self, model: str, assembled: "Assembled", seed: int) -> Iterator["Comparison"]:
         """Derivatives of torques by the motion and by parameters."""
-        from mbsim_cli.study.verification.verify import torque_directions
+        from mbsim_cli.study.verification import torque_directions
 
         if assembled.problem.drives is not None:  # its objectives are compared, which read them
             return iter(())

@@ -17,8 +17,7 @@ from mbsim_cli.study.result import Residuals as Residuals
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.sweep.running import Forecast as Forecast
 from mbsim_cli.study.sweep.study import Study
-from mbsim_cli.study.verification.comparison import Comparison
-from mbsim_cli.study.verification.verify import verify
+from mbsim_cli.study.verification import Comparison, verify
 
 CHECKED = ("ddm", "adjoint")  # methods whose gradients are compared with differences
 

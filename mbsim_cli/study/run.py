@@ -208,7 +208,7 @@ def _differences(
     plan: Plan, results: Mapping[str, Gradient], timing: Timing, listener: Listener
 ) -> tuple[dict[str, Gradient], dict[str, Any]]:
     """Gradients by central differences over whole runs; also the steps chosen and the errors estimated."""
-    from mbsim_cli.study.verification.comparison import derivative, scale_of
+    from mbsim_cli.study.verification import derivative, scale_of
 
     columns, steps = [], {}
     undefined: dict[str, str] = {}

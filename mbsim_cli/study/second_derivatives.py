@@ -18,8 +18,7 @@ from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.undetermined import UndefinedDirections, UnknownReactions, masked
 from mbsim_cli.study.evaluation import Adjoint, Gradient, accumulated, require_finite
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.verification.comparison import derivative, scale_of
-from mbsim_cli.study.verification.verify import CONVERGED
+from mbsim_cli.study.verification import CONVERGED, derivative, scale_of
 
 
 class _ComplexNumbers:

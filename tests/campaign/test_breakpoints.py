@@ -12,7 +12,7 @@ from mbsim_cli.errors import MbsimError
 from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.verification.verify import complex_steps
+from mbsim_cli.study.verification import complex_steps
 from tests.campaign.comparison import ALI3P, FLOOR, TIMES
 from tests.campaign.generator import FILE, Data
 from tests.campaign.richer import Profiled, profiled

@@ -20,7 +20,7 @@ from mbsim_cli.solve.lanes import run_beside
 from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.verification.verify import complex_steps
+from mbsim_cli.study.verification import complex_steps
 from tests.blocks import joined
 from tests.models.test_lanes import problems_of
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from mbsim_cli.study import verification
 from mbsim_cli.study.evaluation import Gradient
-from mbsim_cli.study.verification import verify
 
 from .conftest import PENDULUM, ROOT
 
@@ -60,13 +60,13 @@ def test_a_method_that_the_command_line_chose_is_not_compared_with_itself(check)
 
 @pytest.mark.parametrize("method", ["ali3p-rtdyn0", "complex_step"])
 def test_a_wrong_gradient_is_found(check, monkeypatch, method):
-    honest = verify._repeated
+    honest = verification._repeated
 
     def wrong(*arguments):
         results = honest(*arguments)
         return {name: Gradient(r.value, r.gradient * (1 + 1e-2)) for name, r in results.items()}
 
-    monkeypatch.setattr(verify, "_repeated", wrong)
+    monkeypatch.setattr(verification, "_repeated", wrong)
     done, rows = check(f"{{agreement: [{method}], relative_tolerance: 1e-3}}")
     assert done.code == 1 and [row["passed"] for row in rows] == [row["parameter"] is None for row in rows]
 

@@ -76,11 +76,10 @@ def test_derivatives_that_vanish_are_round_off_and_no_failure(mbsim, variant):
 
 
 def test_differences_that_are_uncertain_themselves_say_so(mbsim, pendulum, monkeypatch):
-    from mbsim_cli.study import run
-    from mbsim_cli.study.verification import verify
+    from mbsim_cli.study import run, verification
 
-    honest, noise = verify.values_at, np.random.default_rng(3)
-    monkeypatch.setattr(verify, "values_at", lambda *given: honest(*given) * (1 + 1e-6 * noise.standard_normal()))
+    honest, noise = verification.values_at, np.random.default_rng(3)
+    monkeypatch.setattr(verification, "values_at", lambda *given: honest(*given) * (1 + 1e-6 * noise.standard_normal()))
     done = mbsim("check", pendulum, "--json")
     (row,) = [row for row in done.json["checks"] if row["kind"] == "numerical"]
     assert "not decided by differences of analyses, which are uncertain by" in row["message"]

@@ -11,7 +11,7 @@ from mbsim_cli.cli import signals
 from mbsim_cli.cli.outcome import failure
 from mbsim_cli.cli.output import to_json
 from mbsim_cli.io import writer
-from mbsim_cli.study.verification import comparison
+from mbsim_cli.study import verification
 
 from .conftest import environment
 
@@ -105,13 +105,13 @@ def test_a_file_that_is_being_made_is_kept(handlers, mbsim, pendulum, tmp_path, 
 
 
 def test_it_strikes_in_differences_and_what_was_computed_is_kept(handlers, mbsim, pendulum, tmp_path, monkeypatch):
-    honest = comparison.derivative
+    honest = verification.derivative
 
     def struck(*arguments):
         os.kill(os.getpid(), signal.SIGINT)
         return honest(*arguments)
 
-    monkeypatch.setattr(comparison, "derivative", struck)
+    monkeypatch.setattr(verification, "derivative", struck)
     done = mbsim("run", pendulum, "--sensitivity", "fd")
     assert done.code == 130 and (tmp_path / "pendulum.h5.partial").exists()
     assert not list(tmp_path.glob(".*"))

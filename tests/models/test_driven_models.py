@@ -9,7 +9,7 @@ import yaml
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.evaluation import blocks_of, evaluate
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.verification.verify import complex_steps
+from mbsim_cli.study.verification import complex_steps
 
 pytestmark = pytest.mark.slow
 

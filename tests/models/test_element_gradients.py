@@ -21,7 +21,7 @@ from mbsim_cli.study.evaluation import accumulated
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import Timing, plan_run
 from mbsim_cli.study.run import run
-from mbsim_cli.study.verification.verify import CONVERGED
+from mbsim_cli.study.verification import CONVERGED
 
 MODELS = Path(__file__).parents[2] / "models" / "flexible"
 COARSE = MODELS / "slider_crank_densities.yaml"

@@ -16,7 +16,7 @@ from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.integration import error_control, newton_control, tableau
-from mbsim_cli.study import evaluation
+from mbsim_cli.study import evaluation, verification
 from mbsim_cli.study.assembling import AUTO, Settings, build, chosen, stated_method
 from mbsim_cli.study.diagnostics.discretisation import Estimates
 from mbsim_cli.study.fitting.readings import measured_of
@@ -28,7 +28,6 @@ from mbsim_cli.study.optimizing.optimize import limits_of
 from mbsim_cli.study.plan import Plan, Timing, gradient_parameters
 from mbsim_cli.study.reduced_bodies import comment_of, descriptions, flexible_bodies, standard_input
 from mbsim_cli.study.sweep.planning import columns_of, design_of
-from mbsim_cli.study.verification import verify
 from tests.reduction.reduced import reduce_body
 
 SAME = 1e-10  # relative difference of numbers that round-off makes
@@ -207,12 +206,12 @@ class Effects:
             "along_direction": lambda *_: (),
         }
         with (
-            patch.multiple(verify, **stand_ins),
-            patch.object(verify, "compile_kernels"),
+            patch.multiple(verification, **stand_ins),
+            patch.object(verification, "compile_kernels"),
             patch.object(Plan, "compile"),
             patch.object(evaluation, "blocks_of", _blocks),
         ):
-            return verify.verify(Path("model.yaml"), replace(PLAIN, method="ddm"), 0, SILENT)
+            return verification.verify(Path("model.yaml"), replace(PLAIN, method="ddm"), 0, SILENT)
 
 
 def controls(problem: Problem) -> Any:

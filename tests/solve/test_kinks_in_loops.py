@@ -14,7 +14,7 @@ from mbsim_cli.model.layout import STEP
 from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.verification.verify import complex_steps
+from mbsim_cli.study.verification import complex_steps
 
 R, L, RODS, PISTON, BOB, ARM, G, END, HEIGHT = 0.2, 0.6, 0.9, 1.1, 0.4, 0.25, 9.81, 0.48, 3.0
 CRANK, START = 0.05, 0.7  # inertia about the pin; angle

@@ -2,7 +2,7 @@
 
 import math
 
-from mbsim_cli.study.verification.comparison import compare
+from mbsim_cli.study.verification import compare
 
 LABELS = {"model": "m", "name": "n", "kind": "benchmark"}
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.study.verification.comparison import derivative, scale_of
+from mbsim_cli.study.verification import derivative, scale_of
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])

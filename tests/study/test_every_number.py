@@ -10,7 +10,7 @@ from mbsim_cli.spec.model_file import SECTIONS as ALL_SECTIONS
 from mbsim_cli.spec.parameters import SECTIONS
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.verification.verify import verify
+from mbsim_cli.study.verification import verify
 from tests.assembly.texts import MODELS
 from tests.cli.conftest import PENDULUM
 

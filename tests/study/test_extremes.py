@@ -7,7 +7,7 @@ import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.verification.verify import complex_steps
+from mbsim_cli.study.verification import complex_steps
 
 THROW = """
 mbsim: 1

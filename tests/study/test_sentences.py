@@ -26,7 +26,7 @@ OF_COMMANDS = (  # reached from commands alone, or about shells
     "study/sweep/running.py",
     "study/sweep/job_script.py",
     "study/sweep/study_plan.py",
-    "study/verification/verify.py",
+    "study/verification.py",
 )
 
 

@@ -175,7 +175,7 @@ def _checks(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _references(path: Path, file: "ModelFile | None", facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Comparison with the references of objectives that the model states (``checks``), as rows of name and text."""
-    from mbsim_cli.study.verification.comparison import compare
+    from mbsim_cli.study.verification import compare
 
     if file is None or not file.checks:
         return []

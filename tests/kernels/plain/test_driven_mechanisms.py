@@ -8,7 +8,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.verification.verify import complex_steps
+from mbsim_cli.study.verification import complex_steps
 
 LENGTHS = {"L1": 0.3, "L2": 1.0, "L3": 0.8}
 MODEL = """\

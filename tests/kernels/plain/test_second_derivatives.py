@@ -8,7 +8,7 @@ import pytest
 
 import mbsim_cli as mbsim
 from mbsim_cli.errors import UsageError
-from mbsim_cli.study.verification.comparison import derivative
+from mbsim_cli.study.verification import derivative
 from tests.cli.test_adjoint import DURATION
 from tests.cli.test_undefined import CRANKS
 from tests.kernels.plain.test_adjoint_at_instants import ARM
