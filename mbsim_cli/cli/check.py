@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import WarningRecorder, emit, print_warnings, show_table, tell
+from mbsim_cli.cli.output import WarningRecorder, emit, print_warnings, show_rich, tell
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, counted, one_line
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
         table.add_row(Path(row.model).name if new else "", row.name, row.message or quantity, *numbers, verdict)
         before = row.model
     if rows:
-        show_table(table)
+        show_rich(table)
     failures, open_ones = sum(not row.passed for row in rows), sum(not row.decided for row in rows)
     more = f", {open_ones} undecided" if open_ones else ""
     tell(f"{counted(len(rows), 'comparison')} in {counted(files, 'file')}, {failures or 'none'} failed{more}")

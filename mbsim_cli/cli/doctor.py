@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import emit, plain_table, print_report, show_table, tell
+from mbsim_cli.cli.output import emit, print_report, show_table, tell
 from mbsim_cli.errors import MbsimError, UsageError
 
 Probe = Annotated[
@@ -218,7 +218,7 @@ def _print(report: dict[str, Any]) -> None:
         for folder in cache["stale"]
     ]
     if rows:
-        show_table(plain_table(("kept", "size"), rows))
+        show_table(("kept", "size"), rows)
     if report["run"] and "failed" not in report["run"]:
         tell(f"run: the five-bar linkage, within {report['run']['relative_difference']:.1g} of the known numbers")
     for problem in report["problems"]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import completion, options
-from mbsim_cli.cli.output import plain_table, print_report, show_table, tell
+from mbsim_cli.cli.output import print_report, show_table, tell
 from mbsim_cli.errors import UsageError
 
 Key = Annotated[
@@ -224,10 +224,10 @@ def _print(found: Part) -> None:
             for line in example_lines(example):
                 tell(f"  {line}")
     if "types" in found:
-        show_table(plain_table(("type", "meaning"), found["types"].items()))
+        show_table(("type", "meaning"), found["types"].items())
     elif "keys" in found:
         rows = [(name, "yes" * entry["required"], entry["description"]) for name, entry in found["keys"].items()]
-        show_table(plain_table(("key", "required", "meaning"), rows))
+        show_table(("key", "required", "meaning"), rows)
 
 
 def example_lines(example: Part, indent: str = "") -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import Terminal, plain_table, print_report, print_warnings, show_table, tell
+from mbsim_cli.cli.output import Terminal, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import MbsimError, counted
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         )
         for name, p in found["parameters"].items()
     ]
-    show_table(plain_table(titles, rows))
+    show_table(titles, rows)
     heads = ("column", "sensor", "readings", "sigma", "rms of residuals", "mean", "largest", "at [s]", "unit")
     columns = [(f"{m}.{c}", s) for m, of in found["measurements"].items() for c, s in of.items()]
     columns += [(f"{m}.{c} (held out)", s) for m, of in found["hold_out"].items() for c, s in of.items()]
@@ -134,7 +134,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         readings = f"{s['readings']}" + (f", {s['left_out']} left out" if s["left_out"] else "")
         numbers = (f"{s[key]:.3g}" for key in ("rms", "mean", "largest", "largest_at"))
         rows.append((name, s["sensor"], readings, sigma, *numbers, s["unit"]))
-    show_table(plain_table(heads, rows))
+    show_table(heads, rows)
     for first, second, number in correlated(found):
         tell(f"estimates of {first} and {second} are correlated by {number:.4f}")
     timing = report["timing"]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import plain_table, print_report, print_warnings, show_table, tell
+from mbsim_cli.cli.output import print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import counted
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _print(report: dict[str, Any]) -> None:
     motions = f" ({undriven} without the motions that laws give)" if undriven != free else ""
     tell(f"{', '.join([bodies, joined, *others])} of rank {report['constraint_rank']}, mobility {free}{motions}")
     joints = {joint["name"]: joint for joint in report["joints"]}
-    show_table(plain_table(("", "body", "parent", "joint", "type", "coordinates"), _tree(report, joints)))
+    show_table(("", "body", "parent", "joint", "type", "coordinates"), _tree(report, joints))
     for loop in report["loops"]:
         tell(f"loop {' - '.join(loop['joints'])}, closed by cut joint {loop['cut']} ({joints[loop['cut']]['type']})")
     if report["states"]:
@@ -48,7 +48,7 @@ def _print(report: dict[str, Any]) -> None:
     for title, names in lists.items():
         tell(f"{title}: {', '.join(names) or 'none'}")
     if report["natural_coordinates"]:
-        show_table(plain_table(("natural coordinate", "of"), _natural(report["natural_coordinates"]["coordinates"])))
+        show_table(("natural coordinate", "of"), _natural(report["natural_coordinates"]["coordinates"]))
         equations: dict[str, list[str]] = {}
         for constraint in report["natural_coordinates"]["constraints"]:
             equations.setdefault(constraint["origin"], []).append(constraint["name"])
@@ -62,7 +62,7 @@ def _print(report: dict[str, Any]) -> None:
         bounds = " to ".join(f"{bound:.8g}" for bound in p["bounds"] or ())
         rows.append((p["name"], f"{p['value']:.8g}", p["unit"], bounds, ", ".join(p["used_in"])))
     if rows:
-        show_table(plain_table(("parameter", "value", "unit", "bounds", "used in"), rows))
+        show_table(("parameter", "value", "unit", "bounds", "used in"), rows)
 
 
 def _natural(coordinates: list[dict[str, Any]]) -> list[tuple[str, str]]:

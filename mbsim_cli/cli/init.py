@@ -8,7 +8,7 @@ import typer
 
 import mbsim_cli
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import emit, plain_table, show_table, tell
+from mbsim_cli.cli.output import emit, show_table, tell
 from mbsim_cli.errors import InputOutputError, UsageError
 
 TEMPLATES = {
@@ -56,7 +56,7 @@ def command(
         if json:
             emit({"templates": TEMPLATES})
         else:
-            show_table(plain_table(("template", "what it shows"), TEMPLATES.items()))
+            show_table(("template", "what it shows"), TEMPLATES.items())
             tell("mbsim init NAME writes NAME.yaml here")
         return
     target = file or Path(f"{name}.yaml")

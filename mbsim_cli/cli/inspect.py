@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import plain_table, print_objectives, print_report, print_warnings, show_table, tell
+from mbsim_cli.cli.output import print_objectives, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import UsageError, counted
 
 # The content of a flexible body as text.
@@ -32,9 +32,9 @@ def show(found: dict[str, Any]) -> None:
     for number, mode in enumerate(found["modes"], 1):
         ratio = "" if mode["damping"] is None else f"{mode['damping']:.4g}"
         rows.append((str(number), mode["name"], f"{mode['frequency']:.8g}", ratio))
-    show_table(plain_table(("mode", "name", "frequency [Hz]", "damping ratio"), rows))
+    show_table(("mode", "name", "frequency [Hz]", "damping ratio"), rows)
     if found["nodes"]:
-        show_table(plain_table(("node", "position [m]"), [(n, _numbers(x)) for n, x in found["nodes"].items()]))
+        show_table(("node", "position [m]"), [(n, _numbers(x)) for n, x in found["nodes"].items()])
     print_warnings(found["warnings"])
 
 
@@ -97,4 +97,4 @@ def _print(found: dict[str, Any]) -> None:
         for name, d in found["datasets"].items()
         if not name.startswith("units/")  # a column of the table has the units
     ]
-    show_table(plain_table(("dataset", "shape", "axes", "unit"), rows))
+    show_table(("dataset", "shape", "axes", "unit"), rows)

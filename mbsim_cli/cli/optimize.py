@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mbsim_cli.cli import completion, options
-from mbsim_cli.cli.output import Terminal, plain_table, print_report, print_warnings, show_table, tell
+from mbsim_cli.cli.output import Terminal, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import counted
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         held = v["held_by"] or (f"({v['at']})" if v["at"] else "")
         rows.append((name, f"{v['start']:.8g}", f"{v['value']:.8g}", f"{low:g} to {high:g}", v["unit"], held))
     if rows:
-        show_table(plain_table(titles, rows))
+        show_table(titles, rows)
     for name, field in found["fields"].items():
         span = f"mean {field['start']:.4g} to {field['mean']:.4g}, now {field['least']:.4g} to {field['largest']:.4g}"
         tell(f"field {name} of {field['elements']} elements: {span}")
@@ -90,7 +90,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
             effect = f"{c['sensitivity']:.4g}" if c["active"] else "not active"
             numbers = (f"{c['start']:.8g}", f"{c['value']:.8g}")
             rows.append((c["objective"], c["limit"], *numbers, c["unit"], effect))
-        show_table(plain_table(titles, rows))
+        show_table(titles, rows)
     wanted = "minimized" if "minimized" in found else "maximized"
     unit = f" {found['unit']}" if found["unit"] else ""
     tell(f"{found[wanted]} {wanted}: {found['start']:.8g} to {found['value']:.8g}{unit}")

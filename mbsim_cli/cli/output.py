@@ -9,7 +9,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.cli import signals, streams
 from mbsim_cli.cli.streams import visible
@@ -55,79 +55,78 @@ def tell(sentence: str, quiet: bool = False) -> None:
         show(visible(sentence) + "\n")
 
 
-class Table(NamedTuple):
-    """A table of texts; one of numbers aligns all columns but the first right, and has a line below the first row."""
-
-    titles: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    of_numbers: bool = False
-
-    def plain(self, width: int) -> str:
-        """The table as rich draws it without colours; an empty text if it is too wide, or has letters beyond ASCII."""
-        lines = [self.titles, *self.rows]
-        sizes = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        texts = "".join(map("".join, lines))
-        if sum(sizes) + 3 * len(sizes) + 1 > width or not (texts.isascii() and texts.isprintable()):
-            return ""
-
-        def rule(left: str, dash: str, crossing: str, right: str) -> str:
-            return left + crossing.join(dash * (size + 2) for size in sizes) + right + "\n"
-
-        def row(texts: Sequence[str], bar: str) -> str:
-            sides = ("<", *(">" if self.of_numbers else "<" for _ in texts[1:]))
-            cells = (f" {text:{side}{size}} " for text, side, size in zip(texts, sides, sizes, strict=True))
-            return bar + bar.join(cells) + bar + "\n"
-
-        drawn = [row(texts, "│") for texts in self.rows]
-        if self.of_numbers and len(drawn) > 1:
-            drawn.insert(1, rule("├", "─", "┼", "┤"))
-        head = rule("┏", "━", "┳", "┓") + row(self.titles, "┃") + rule("┡", "━", "╇", "┩")
-        return head + "".join(drawn) + rule("└", "─", "┴", "┘")
-
-    def __rich__(self) -> "RenderableType":
-        from rich.table import Table as OfRich
-
-        table = OfRich()
-        for number, title in enumerate(self.titles):
-            if self.of_numbers:
-                table.add_column(title, justify="right" if number else "left")
-            else:
-                table.add_column(title, overflow="fold")
-        for number, row in enumerate(self.rows):
-            table.add_row(*row, end_section=self.of_numbers and number == 0)
-        return table
-
-
-def show_table(table: "Table | RenderableType") -> None:
-    """Buffer a table for standard output, as wide as the terminal, also in a pager.
+def show_table(titles: Iterable[str], rows: Iterable[Sequence[str]], of_numbers: bool = False) -> None:
+    """Buffer a table of texts; one of numbers aligns all but the first column right, with a line below the first row.
 
     In files and pipes most tables need no rich, whose import takes longer than a short run.
     """
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    terminal = sys.stdout.isatty()
-    paged = sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(1).st_mode)
-    width = None if terminal or paged else WIDE
-    if width and isinstance(table, Table) and encoding.lower().startswith("utf") and (plain := table.plain(width)):
+    titles, rows = list(map(visible, titles)), [list(map(visible, row)) for row in rows]
+    width = _width()
+    if (
+        width
+        and _EncodedText().encoding.lower().startswith("utf")
+        and (plain := _drawn(titles, rows, of_numbers, width))
+    ):
         show(plain)
         return
+    from rich.table import Table
+
+    table = Table()
+    for number, title in enumerate(titles):
+        if of_numbers:
+            table.add_column(title, justify="right" if number else "left")
+        else:
+            table.add_column(title, overflow="fold")
+    for number, row in enumerate(rows):
+        table.add_row(*row, end_section=of_numbers and number == 0)
+    show_rich(table)
+
+
+def _drawn(titles: Sequence[str], rows: Sequence[Sequence[str]], of_numbers: bool, width: int) -> str:
+    """The table as rich draws it without colours; an empty text if it is too wide, or has letters beyond ASCII."""
+    lines = [titles, *rows]
+    sizes = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    texts = "".join(map("".join, lines))
+    if sum(sizes) + 3 * len(sizes) + 1 > width or not (texts.isascii() and texts.isprintable()):
+        return ""
+
+    def rule(left: str, dash: str, crossing: str, right: str) -> str:
+        return left + crossing.join(dash * (size + 2) for size in sizes) + right + "\n"
+
+    def row(texts: Sequence[str], bar: str) -> str:
+        sides = ("<", *(">" if of_numbers else "<" for _ in texts[1:]))
+        cells = (f" {text:{side}{size}} " for text, side, size in zip(texts, sides, sizes, strict=True))
+        return bar + bar.join(cells) + bar + "\n"
+
+    drawn = [row(texts, "│") for texts in rows]
+    if of_numbers and len(drawn) > 1:
+        drawn.insert(1, rule("├", "─", "┼", "┤"))
+    head = rule("┏", "━", "┳", "┓") + row(titles, "┃") + rule("┡", "━", "╇", "┩")
+    return head + "".join(drawn) + rule("└", "─", "┴", "┘")
+
+
+def _width() -> int | None:
+    """Characters of a line; None for as many as the terminal has, also in a pager."""
+    paged = sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(1).st_mode)
+    return None if sys.stdout.isatty() or paged else WIDE
+
+
+def show_rich(table: "RenderableType") -> None:
+    """Buffer what rich draws for standard output."""
     from rich.console import Console
 
-    page = _EncodedText(encoding)
-    Console(file=page, force_terminal=terminal, highlight=False, markup=False, emoji=False, width=width).print(table)
+    page, terminal = _EncodedText(), sys.stdout.isatty()
+    Console(file=page, force_terminal=terminal, highlight=False, markup=False, emoji=False, width=_width()).print(table)
     show(page.getvalue())
 
 
 class _EncodedText(io.StringIO):
     """A text buffer with the encoding of standard output: rich draws ASCII tables if the encoding requires it."""
 
-    def __init__(self, encoding: str):
-        super().__init__()
-        self._encoding = encoding
-
     @property
     def encoding(self) -> str:  # type: ignore[override]
         """Name of the encoding."""
-        return self._encoding
+        return getattr(sys.stdout, "encoding", None) or "utf-8"
 
 
 def flush() -> None:
@@ -165,11 +164,6 @@ def faint(code: str) -> str:
     return f" \x1b[2m[{code}]\x1b[0m" if dim else f" [{code}]"
 
 
-def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Return a table of texts."""
-    return Table(titles, [[visible(text) for text in row] for row in rows])
-
-
 MOST_ROWS = 30  # of each table
 ROUND_OFF = 1e-14  # damping ratio of an undamped mode
 MOST_MOVING, MOVES = 3, 0.1  # coordinates listed for a mode: their number, their least amplitude over the largest
@@ -178,7 +172,7 @@ MOST_MOVING, MOVES = 3, 0.1  # coordinates listed for a mode: their number, thei
 def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print the first rows of a table, and the number of the others."""
     if rows:
-        show_table(plain_table(titles, rows[:MOST_ROWS]))
+        show_table(titles, rows[:MOST_ROWS])
     if len(rows) > MOST_ROWS:
         tell(f"and {len(rows) - MOST_ROWS} more; --json lists all")
 
@@ -209,12 +203,12 @@ def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Ma
     from mbsim_cli.study.diagnostics.undetermined import footnotes
 
     entries = objectives.values()
-    titles = ["", *(visible(f"{name} [{o['unit']}]" if o["unit"] else name) for name, o in objectives.items())]
+    titles = ["", *(f"{name} [{o['unit']}]" if o["unit"] else name for name, o in objectives.items())]
     rows = [["value", *(_number(entry["value"], entry.get("flags")) for entry in entries)]]
     for parameter in next(iter(entries)).get("gradient", {}):
         numbers = (_number(entry["gradient"][parameter], entry.get("flags")) for entry in entries)
-        rows.append([visible(derivative_by(parameter, parameters[parameter]["unit"])), *numbers])
-    show_table(Table(titles, rows, of_numbers=True))
+        rows.append([derivative_by(parameter, parameters[parameter]["unit"]), *numbers])
+    show_table(titles, rows, of_numbers=True)
     for line in footnotes(objectives):
         tell(line)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import completion, options, signals
-from mbsim_cli.cli.output import emit, plain_table, say, show_table, tell
+from mbsim_cli.cli.output import emit, say, show_table, tell
 from mbsim_cli.errors import InputOutputError, UsageError, counted
 
 if TYPE_CHECKING:
@@ -251,4 +251,4 @@ def _print_catalogue(results: dict[str, dict[str, Any]]) -> None:
         for name, entry in found["histories"].items():
             components = " ".join(entry["components"]) if len(entry["components"]) > 1 else ""
             rows.append((name, entry["kind"], entry["unit"], components, "yes" * entry["sensitivity"]))
-        show_table(plain_table(("name", "kind", "unit", "components", "sensitivity"), rows))
+        show_table(("name", "kind", "unit", "components", "sensitivity"), rows)

@@ -11,7 +11,6 @@ import typer
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import (
     Terminal,
-    plain_table,
     print_modes,
     print_objectives,
     print_report,
@@ -45,7 +44,7 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
     of_zeros = " (of one that is zero, 1 % of the size beside it)" * has_zeros
     shown = f"{min(top, len(entries))} of {len(entries)} numbers"
     tell(f"effects of a change of each number by 1 %{of_zeros}; {shown}, largest effects first:")
-    show_table(plain_table(("number", "its value", *titles), rows))
+    show_table(("number", "its value", *titles), rows)
     undefined = {name: why for o in objectives.values() for name, why in o["undefined"].items()}
     if undefined:
         name, why = next(iter(undefined.items()))

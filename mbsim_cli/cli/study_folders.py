@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import emit, plain_table, say, show_table, tell
+from mbsim_cli.cli.output import emit, say, show_table, tell
 from mbsim_cli.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
     if not report["missing"] and any(entry["lowest"] for entry in report["objectives"].values()):
         titles = ("objective", "lowest", "case", "mean", "highest", "case", "main effects")
         rows = [_row(name, entry) for name, entry in report["objectives"].items() if entry["lowest"]]
-        show_table(plain_table(titles, rows))
+        show_table(titles, rows)
     _print_failures(report["failures"], report["folder"])
     if report["computed"]:
         lanes = f", {report['lanes']} at a time" if report["lanes"] > 1 else ""
