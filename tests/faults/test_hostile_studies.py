@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mbsim_cli.study.sweep.frames import framed, read_frames
-from mbsim_cli.study.sweep.study_plan import _checksum
+from mbsim_cli.study.sweep.study_folder import _checksum
 from tests.faults import mutations
 
 ODD = (

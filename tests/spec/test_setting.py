@@ -7,7 +7,8 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.errors import MbsimError
 from mbsim_cli.spec.reading.source import read_source, set_keys
-from mbsim_cli.study.sweep.study_plan import Quantity, StudyPlan, command_of
+from mbsim_cli.study.sweep.job_script import command_of
+from mbsim_cli.study.sweep.study_folder import Quantity, StudyPlan
 
 MODELS = Path(__file__).parents[2] / "models"
 

@@ -25,7 +25,6 @@ OF_COMMANDS = (  # reached from commands alone, or about shells
     "study/sweep/collecting.py",
     "study/sweep/running.py",
     "study/sweep/job_script.py",
-    "study/sweep/study_plan.py",
     "study/verification.py",
 )
 

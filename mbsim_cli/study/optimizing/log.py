@@ -20,7 +20,7 @@ from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.frames import Appender, read_frames
-from mbsim_cli.study.sweep.study_plan import content_hash, file_hash
+from mbsim_cli.study.sweep.study_folder import content_hash, file_hash
 
 Results = Mapping[str, Gradient]
 

@@ -23,8 +23,9 @@ from mbsim_cli.study.listener import SILENT, Listener, PollOnly
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run
+from mbsim_cli.study.sweep.job_script import command_of
 from mbsim_cli.study.sweep.store import DEFECT, DONE, INVALID, LOST, UNREADABLE, Case, CaseData, Computed, Row, packed
-from mbsim_cli.study.sweep.study_plan import StudyPlan, command_of
+from mbsim_cli.study.sweep.study_folder import StudyPlan
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled

@@ -1,16 +1,16 @@
-"""Job scripts: a study in shards, as an array of SLURM or side by side on one machine."""
+"""Commands that compute a study: scripts for its shards, by SLURM or on one machine, and one that repeats a case."""
 
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.target import FileKind, begins, elsewhere, replaced, resolved
-from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder
+from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder, StudyPlan
 from mbsim_cli.system import isolated
 
 _MARGIN = 1.5  # on the time that a forecast gives
@@ -93,3 +93,23 @@ def _time(forecast: Mapping[str, Any] | None, workers: int) -> str:
     seconds = forecast["start_seconds"] + forecast["case_seconds"] * -(-forecast["cases"] // workers)
     minutes = round(max(_SHORTEST, _MARGIN * seconds)) // 60 + 1
     return f"{minutes // 60}:{minutes % 60:02d}:00"
+
+
+# The command that repeats one case of a study.
+
+_OPTIONS = ("formulation", "integrator", "tolerance", "step", "duration")
+
+
+def command_of(plan: StudyPlan, values: Sequence[float]) -> str:
+    """Command line of ``mbsim run`` with the exact values (v,) of the case."""
+    from mbsim_cli.spec.reading.source import is_key
+
+    settings = plan.settings
+    chosen = {column.name: repr(float(value)) for column, value in zip(plan.varied, values, strict=True)}
+    words = ["mbsim", "run", str(plan.path)]
+    for name, value in {**settings.get("overrides", {}), **chosen}.items():
+        words += ["-s", f"{name[1:]}={value}"] if is_key(name) else ["-p", f"{name}={value}"]
+    for name in _OPTIONS:
+        if settings.get(name) is not None:
+            words += [f"--{name}", str(settings[name])]
+    return shlex.join([*words, "--sensitivity", settings["method"]])

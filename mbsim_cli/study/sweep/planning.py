@@ -30,8 +30,7 @@ from mbsim_cli.study.assembling import (
     stated_method,
 )
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.study_folder import StudyFolder
-from mbsim_cli.study.sweep.study_plan import Quantity, StudyPlan, content_hash, file_hash, samples_hash
+from mbsim_cli.study.sweep.study_folder import Quantity, StudyFolder, StudyPlan, content_hash, file_hash, samples_hash
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled

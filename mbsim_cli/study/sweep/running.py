@@ -31,8 +31,7 @@ from mbsim_cli.study.sweep.store import (
     encoded,
     ledger_of,
 )
-from mbsim_cli.study.sweep.study_folder import ALL, DATA, ROWS, Shard, StudyFolder
-from mbsim_cli.study.sweep.study_plan import StudyPlan
+from mbsim_cli.study.sweep.study_folder import ALL, DATA, ROWS, Shard, StudyFolder, StudyPlan
 from mbsim_cli.study.sweep.summary import summary_of
 from mbsim_cli.system import HAS_FORKS, usable
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.frames import read_frames
-from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder
-from mbsim_cli.study.sweep.study_plan import StudyPlan, is_of
+from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder, StudyPlan, is_of
 
 # The outcome of a case: a row of fixed numbers, and warnings in sentences.
 

@@ -1,22 +1,167 @@
-"""The folder of a study: its plan, its samples, and two files of each shard, a part that a process computes."""
+"""The folder of a study: its plan, its samples, and two files of each shard, a part that a process computes.
+
+The plan is everything that rows depend on, and nothing that changes while they are computed.
+"""
 
 import contextlib
+import hashlib
 import json
 import os
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from math import prod
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from types import UnionType
+from typing import Any, BinaryIO, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
 from mbsim_cli.errors import InputOutputError, UsageError, either, flag, os_errors
 from mbsim_cli.io.target import replaced
-from mbsim_cli.study.sweep.study_plan import StudyPlan, is_of, read_plan, samples_hash
+from mbsim_cli.study.assembling import Settings
 from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock, open_regular
+
+# The plan.
+
+FORMAT, VERSION = "mbsim-study-plan", 1
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number with a name and a unit; a sensor has labels of its components."""
+
+    name: str
+    unit: str = ""
+    components: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """The plan of a study; names of files are relative to ``folder``, that of the model file."""
+
+    study: str
+    sampler: Mapping[str, Any]  # how the cases were stated
+    cases: int
+    varied: Sequence[Quantity]
+    objectives: Sequence[Quantity]
+    parameters: Sequence[Quantity]  # that gradients are taken by
+    sensors: Sequence[Quantity]  # kept along time
+    full: bool  # whether the result file of each case is kept
+    content: str  # hash of all that a case depends on, except its values
+    folder: str
+    file: str
+    texts: Mapping[str, str]
+    tables: Mapping[str, str]  # hashes of files of numbers
+    settings: Mapping[str, Any]  # that replace those of the file
+    command: str
+    created: str
+    mbsim_version: str
+    samples: str = ""  # hash of the values of the cases
+    platform: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The model file."""
+        return Path(self.folder, self.file)
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of a row: of each objective its value and its derivatives."""
+        return len(self.objectives) * (1 + len(self.parameters))
+
+    @property
+    def keeps(self) -> bool:
+        """Whether more than a row is kept of a case."""
+        return self.full or bool(self.sensors)
+
+    def text(self) -> str:
+        """The plan as it is stored."""
+        data = asdict(self)
+        about = {"format": FORMAT, "format_version": VERSION, "checksum": _checksum(data)}
+        return json.dumps(about | data, indent=1) + "\n"
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+_QUANTITIES = ("varied", "objectives", "parameters", "sensors")
+MOST_CASES, LARGEST = 10**12, sys.float_info.max
+
+
+def read_plan(text: str, where: Path) -> StudyPlan:
+    """The plan that a text holds; raises InputOutputError where it holds none."""
+    try:
+        data = json.loads(text)
+        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
+            raise ValueError("it is not the plan of a study")
+        if data.pop("format_version") != VERSION:
+            raise ValueError("another version of mbsim wrote it")
+        if data.pop("checksum", None) not in (None, _checksum(data)):
+            raise ValueError("it is not what was stored")
+        for entry in (entry for name in _QUANTITIES for entry in data[name]):
+            if not isinstance(entry["components"], list):
+                raise ValueError(f"components of {entry['name']!r} are no list")
+            entry["components"] = tuple(entry["components"])
+        plan = StudyPlan(**data | {name: [Quantity(**entry) for entry in data[name]] for name in _QUANTITIES})
+        for wrong in _wrong_entries(plan):
+            raise ValueError(f"its {wrong} is not what a plan has there")
+        return plan
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        way_out = f"remove it and repeat the command that planned the study: rows in {where.parent} stay valid"
+        raise InputOutputError(f"cannot read the plan {where}: {error}; {way_out}") from error
+
+
+def _wrong_entries(plan: StudyPlan) -> Iterator[str]:
+    """Entries that cannot be what was stored, by name: a checksum shows damage, and not who wrote the file."""
+    yield from (name for name, kind in get_type_hints(StudyPlan).items() if not is_of(getattr(plan, name), kind))
+    yield from (n for n in _QUANTITIES if len({each.name for each in getattr(plan, n)}) < len(getattr(plan, n)))
+    kinds = get_type_hints(Settings)
+    yield from (f"settings.{n}" for n, value in plan.settings.items() if n not in kinds or not is_of(value, kinds[n]))
+
+
+def is_of(value: Any, kind: Any) -> bool:
+    """Whether a value that was read can be one of an annotated type."""
+    of, parts = get_origin(kind), get_args(kind)
+    if of is UnionType:
+        return any(is_of(value, part) for part in parts)
+    if of is Mapping:
+        return isinstance(value, Mapping) and all(is_of(k, parts[0]) and is_of(v, parts[1]) for k, v in value.items())
+    if of in (Sequence, tuple):
+        return isinstance(value, list | tuple) and all(is_of(part, parts[0]) for part in value)
+    if kind is str:
+        return isinstance(value, str) and not any(sign == "\0" or "\ud800" <= sign <= "\udbff" for sign in value)
+    if kind is float:
+        return type(value) in (int, float) and abs(value) <= LARGEST
+    if kind is int:
+        return type(value) is int and 0 <= value <= MOST_CASES
+    if is_dataclass(kind):
+        return all(is_of(getattr(value, name), part) for name, part in get_type_hints(kind).items())
+    return kind is Any or type(value) is kind
+
+
+# Hashes of a study's content: the model but for sections that no case depends on, options, files, values.
+WITHOUT_EFFECT = ("study", "optimization", "measurements", "fit", "checks", "name", "description")
+
+
+def content_hash(data: Mapping[str, Any], choices: Mapping[str, Any]) -> str:
+    """Hash of a model file's merged content and of what was chosen for the study."""
+    effective = {key: value for key, value in data.items() if key not in WITHOUT_EFFECT}
+    text = json.dumps({"model": effective, "choices": dict(choices)}, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """Hash of a file; raises InputOutputError."""
+    with os_errors(f"cannot read {path}"), open_regular(path) as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def samples_hash(values: np.ndarray) -> str:
+    """Hash of the bits of all cases (N, v)."""
+    return hashlib.sha256(np.ascontiguousarray(values, "<f8").tobytes()).hexdigest()
+
 
 # Shards: parts of a study that several processes compute, which share nothing but a folder.
 
@@ -192,18 +337,14 @@ class StudyFolder:
 
 
 def _array(file: BinaryIO) -> np.ndarray | None:
-    """The array of float64 that a file holds, which must be as long as its header says; None where it holds none."""
+    """The array of float64 that a file holds, which must end with it; None where it holds none."""
     try:
-        header = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}[read_magic(file)]
-        shape, transposed, dtype = header(file)
+        values = np.load(file, allow_pickle=False)
     except OSError:
         raise
     except Exception:  # the header is a text of Python's, whose parts raise whatever they are built on
         return None
-    size = os.fstat(file.fileno()).st_size - file.tell()
-    if dtype != np.float64 or prod(shape) * dtype.itemsize != size:
-        return None
-    return np.frombuffer(file.read(size), dtype).reshape(shape, order="F" if transposed else "C")
+    return None if not isinstance(values, np.ndarray) or values.dtype != np.float64 or file.read(1) else values
 
 
 def _text(path: Path) -> str:

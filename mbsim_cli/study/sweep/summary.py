@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.study.sweep.job_script import command_of
 from mbsim_cli.study.sweep.store import DONE, MISSING, WORDS, Ledger
-from mbsim_cli.study.sweep.study_plan import command_of
 
 # Main effects: how much of an objective's variance each parameter explains by itself.
 #

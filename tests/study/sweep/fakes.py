@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Case, Computed, Row, case_identities
-from mbsim_cli.study.sweep.study_plan import Quantity, StudyPlan
+from mbsim_cli.study.sweep.study_folder import Quantity, StudyPlan
 
 FAILS, DIES, HANGS, SLOW = -1.0, -2.0, -3.0, -4.0
 

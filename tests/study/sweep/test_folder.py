@@ -26,8 +26,7 @@ from mbsim_cli.study.sweep.store import (
     ledger_of,
     packed,
 )
-from mbsim_cli.study.sweep.study_folder import DATA, ROWS, Shard, StudyFolder
-from mbsim_cli.study.sweep.study_plan import Quantity, samples_hash
+from mbsim_cli.study.sweep.study_folder import DATA, ROWS, Quantity, Shard, StudyFolder, samples_hash
 from tests.cli.conftest import environment
 from tests.study.sweep.fakes import cases_of, plan_of, row_of, values_of
 from tests.work import calls_of
