@@ -32,7 +32,7 @@ _DEGREES = re.compile(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)? deg\s*")
 _NAMED = {"laws": "law", "roads": "road", "materials": "material", "fields": "field"}  # what acts by its name alone
 _ACTING = (*_NAMED.values(), "input")  # kinds of names
 _NAMING = ("forces", "constraints", "laws", "roads", "analysis", "bodies")
-_OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done with a model
+_OF_ITS_USE = ("checks", "study", "optimization", "fit")  # sections of what is done with a model
 
 
 class Found(NamedTuple):

@@ -226,7 +226,15 @@ def test_values_of_parameters_make_a_sign_and_take_it_back(tmp_path):
     assert warnings_of_values(model) == [doubt] and warnings_of_values(spec.with_values(model, {"m": 1.0})) == []
 
 
-@pytest.mark.parametrize("read", ["checks: {a: {objective: psi, value: k}}", "study: {a: {grid: {k: [1, 2]}}}", ""])
+FITTED = """\
+measurements: {lab: {file: lab.csv, columns: {x: {sensor: r.x}}}}
+fit: {a: {measurements: [lab], parameters: {m: {from: 1, to: k}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "read", ["checks: {a: {objective: psi, value: k}}", "study: {a: {grid: {k: [1, 2]}}}", FITTED, ""]
+)
 def test_parameters_that_nothing_reads(tmp_path, read):
     text = variant("  m: 1.5\n", "  m: 1.5\n  k: 3\n").replace("checks:", "x-a:") + read
     assert _doubts(tmp_path, text)[:1] == [
