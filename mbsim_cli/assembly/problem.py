@@ -17,7 +17,7 @@ from mbsim_cli.assembly.elements.unsmooth_laws import (
     has_breakpoints,
     jumps_of,
     splits_of,
-    steep_laws,
+    steep_expressions,
     unsmooth_laws,
 )
 from mbsim_cli.assembly.mechanism import (
@@ -323,7 +323,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     warnings += warnings_of_settings(model_file, packing.options, packing.choices)
     warnings += [
         *unsmooth_laws(declared, model_file),
-        *steep_laws(declared, packed.signals.steep, model_file),
+        *steep_expressions(declared, packed.signals.steep, model_file),
         *system.warnings,
         *moved_starts(packing, declared, closing),
         *soft,

@@ -396,6 +396,7 @@ def test_jumps_on_an_output_time_where_a_side_is_undefined_beyond_are_refused(va
     [
         ("if(t < a, 1 + sqrt(a - t), 0)", True),
         ("if(t < a, 0, 1 + (t - a)**0.9)", True),
+        ("if(t < a, 0, (t - a)**0.9)", True),
         ("if(t < a, 1 + (a - t)**1.5, 0)", False),
         ("if(t < 0.031, 1 + sqrt(0.031 - t), h)", False),  # which no parameter moves
         ("if(t < a, tanh((t - a)/1e-5), 3*t)", False),
@@ -408,6 +409,14 @@ def test_infinite_slopes_at_times_that_parameters_move_are_warned_of(value, is_t
     warnings = build(model(RAMP, drives=False, **by), Settings(), None).warnings
     told = "slope of the expression is infinite at 0.031 s, a time that depends on a: derivatives by it are inaccurate"
     assert any(told in warning for warning in warnings) == is_told
+
+
+@pytest.mark.parametrize(("compared", "ends"), [("t < a", False), ("t <= a", True)])
+def test_steps_do_not_end_where_a_force_has_no_slope(compared, ends):
+    """At a itself 0**0.9 has none, which ended runs as singular equations; the other comparison does not take it."""
+    force = {"type": "drive", "coordinate": "slope.displacement", "value": f"if({compared}, 0, (t - a)**0.9)"}
+    file = model(RAMP, drives=False, extra={"forces": {"f": force}}, formulation="ali3p-rtdyn1")
+    assert bool(build(file, Settings(), None).problem.stops) == ends
 
 
 @pytest.mark.parametrize("a", [-1e20, -0.5, 0.0, 1e20, 1e300])

@@ -60,7 +60,7 @@ class SignalTable:
         self._forward, self._integrated = options.analysis == "forward_dynamics", options.integrated
         self.automatic: list[tuple[int, int]] = []  # as those of ``ForceTable``
         self.one_sided: list[int] = []  # laws of expressions that jump at a time and are undefined on a side of it
-        self.steep: list[int] = []  # of those with an infinite slope there
+        self.steep: list[tuple[str, int]] = []  # expressions with an infinite slope at a time, and its place in theta
         self._tapes: list[_Tape] = []
         self._of_force: list[tuple[int, int]] = []
         self._entries: list[Entry] = []
@@ -140,16 +140,19 @@ class SignalTable:
                 signed = operation.name == "sign"
                 line: Line = each[0] if signed else partial(_combined, "subtract", each)
                 sides = partial(self._sides, read, place, (1.0, -1.0) if signed else (0.0, 1.0))
-                if line()[0] and np.isfinite(line()).all() and self._ends_steps(sides, limit := _limit(line())):
-                    if self._integrated:
+                if line()[0] and np.isfinite(line()).all():
+                    limit = _limit(line())
+                    ends = self._ends_steps(sides, limit)
+                    if _is_steep(sides, limit):
+                        self.steep.append((path, self._system.theta.add(_time(line))))
+                        ends = ends and (self._integrated or self._has_rate(read, limit))
+                    if ends and self._integrated:
                         name = add(place, *_switch(line, signed))
                         if not _is_defined_beyond(sides, limit):
                             self.one_sided.append(laws[name])
                         operation, operands = law(name), (time,)
-                    else:
-                        beside.append((law(name := add(place, _until(line))), (time,)))
-                    if _is_steep(sides, limit):
-                        self.steep.append(laws[name])
+                    elif ends:
+                        beside.append((law(add(place, _until(line))), (time,)))
             elif bent and operation.name in ("max", "min", "abs"):
                 pairs: list[Line] = [partial(_combined, "subtract", pair) for pair in combinations(each, 2)]
                 for pair, line in enumerate(each if operation.name == "abs" else pairs):
@@ -195,13 +198,19 @@ class SignalTable:
 
     def _bends(self, read: "_Read", t: Scalar) -> bool:
         """Whether the rate of an expression jumps at t, at motions at random."""
-
-        def rate(late: float) -> Any:
-            inputs, steps = self._at_random(read, 0, t + late * (1.0 + abs(t)) + 1e-30j)
-            return np.imag(Program(read.time + 1, steps, read.result).value(inputs)) / 1e-30
-
+        rate = partial(self._rate, read, t)
         near, far = (np.abs(rate(late) - rate(-late)) for late in (0.1 * BEYOND, BEYOND))
         return bool(np.any((near > 0.5 * far) & (near > 1e-9 * np.abs(rate(BEYOND) + rate(-BEYOND)))))
+
+    def _has_rate(self, read: "_Read", t: Scalar) -> bool:
+        """Whether an expression has a finite rate at t, where one side of it has none, at motions at random."""
+        rate = partial(self._rate, read, t)
+        return bool(np.all(np.abs(rate(0.0)) <= np.fmax(np.abs(rate(-1e-11)), np.abs(rate(1e-11)))))
+
+    def _rate(self, read: "_Read", t: Scalar, late: float) -> Any:
+        """The rate of an expression beside t, at motions at random."""
+        inputs, steps = self._at_random(read, 0, t + late * (1.0 + abs(t)) + 1e-30j)
+        return np.imag(Program(read.time + 1, steps, read.result).value(inputs)) / 1e-30
 
     def _at_random(self, read: "_Read", seed: int, t: Scalar) -> tuple[list[Any], list[Step]]:
         """Inputs of an expression at t, and its steps, with numbers in place of motions and laws."""
@@ -372,6 +381,11 @@ def _limit(line: tuple[Scalar, Scalar]) -> Scalar:
     with np.errstate(all="ignore"):
         limit = -value / slope if slope else EVERYWHERE
     return limit if np.isfinite(limit) else -EVERYWHERE if limit.real < 0.0 else EVERYWHERE
+
+
+def _time(line: Line) -> Callable[[], tuple[Scalar]]:
+    """A function of the numbers of the file: when a line is zero."""
+    return lambda: (_limit(line()),)
 
 
 def _negative(line: Line) -> tuple[Scalar, Scalar]:

@@ -111,14 +111,19 @@ def check_sides(problem: Problem, laws: Sequence[int], issue: Callable[..., None
                 issue(problem.names.laws[law], message, "define it there, or let the time lie between output times")
 
 
-def steep_laws(problem: Problem, laws: Sequence[int], model_file: ModelFile) -> list[str]:
-    """Warnings about expressions of forces whose slope is infinite at times, of ``laws``, that parameters move."""
+def steep_expressions(problem: Problem, steep: Sequence[tuple[str, int]], model_file: ModelFile) -> list[str]:
+    """Warnings about expressions whose slope is infinite at times of the run that parameters move.
+
+    ``steep`` are their paths, and the times as places in theta.
+    """
     found = []
-    for law in laws:
-        for point in breakpoints_of_law(problem.model.laws, problem.theta, movable(problem), law):
-            if when := _moved_instant(problem, [point]):
-                message = f"the slope of the expression is infinite {when}: derivatives by it are inaccurate"
-                found.append(str(model_file.issue(problem.names.laws[law], message, "let it end with a finite slope")))
+    for path, number in steep:
+        time = float(problem.theta[number].real)
+        if 0.0 <= time <= problem.options.end and (
+            when := _moved_instant(problem, [Breakpoint(time, (number,), False)])
+        ):
+            message = f"the slope of the expression is infinite {when}: derivatives by it are inaccurate"
+            found.append(str(model_file.issue(path, message, "let it end with a finite slope")))
     return found
 
 
