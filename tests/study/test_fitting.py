@@ -5,15 +5,19 @@ import shutil
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
 import mbsim_cli as mbsim
+from mbsim_cli import spec
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.study.fitting.readings import Readings, measured_of
+from mbsim_cli.study.fitting.estimate import Group, Problem, _rho, estimate
+from mbsim_cli.study.fitting.readings import Computed, Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener
+from mbsim_cli.study.optimizing.design import Variables
 from tests.models.command import ROOT
 
 FOLDER = ROOT / "models/benchmarks"
@@ -138,6 +142,15 @@ def test_residuals_of_as_many_readings_as_parameters(tmp_path):
     assert found.warnings[1].startswith(f"residuals of loaded.x are {times:.3g} times the stated sigma of 1e-05")
 
 
+def test_readings_at_the_ends_of_between_count_however_their_times_are_rounded(tmp_path):
+    """1950 times 0.001 is more than 1.95."""
+    (tmp_path / "x.csv").write_text("t,x\n50,1\n100,2\n1950,3\n2000,4\n")
+    measured = "{file: x.csv, time: t, time_scale: 0.001, between: [0.1, 1.95], columns: {x: {sensor: x.x}}}"
+    path = write(tmp_path, TEXT.replace("measurements:\n", f"measurements:\n  odd: {measured}\n"))
+    (column,) = measured_of(spec.load(path), "odd").columns
+    assert column.readings.tolist() == [2, 3]
+
+
 @pytest.mark.slow
 def test_robust_losses_withstand_outliers(tmp_path):
     def spoilt(rows):
@@ -153,6 +166,30 @@ def test_robust_losses_withstand_outliers(tmp_path):
         if loss in ("huber", "cauchy"):
             assert off[loss] < 5.0 * found.errors[2]
     assert off["linear"] > 3.0 * off["soft_l1"] and off["linear"] > 5.0 * off["cauchy"]
+
+
+@pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy", "arctan"])
+def test_losses_and_their_derivatives_by_residuals(loss):
+    problem, x, step = SimpleNamespace(loss=loss, loss_scale=1.5), np.linspace(-4, 4, 18), 1e-5
+    (cost, slope, second), (above, *_), (below, *_) = (_rho(problem, x + late) for late in (0, step, -step))
+    assert (above - below) / (4 * step) == pytest.approx(slope * x, abs=1e-9)
+    assert (above - 2 * cost + below) / (2 * step**2) == pytest.approx(second, abs=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["soft_l1", "cauchy"])
+def test_standard_errors_of_robust_losses_are_the_scatter_of_estimates(loss):
+    """Means of 60 readings, a tenth of which scatter ten times as much as the others."""
+    random = np.random.default_rng(0)
+    variables = Variables(("mean",), ("",), np.zeros(1), np.full(1, -np.inf), np.full(1, np.inf), np.zeros(1, bool))
+    means, errors = [], []
+    for _ in range(600):
+        readings = random.normal(size=60) * np.where(random.random(60) < 0.1, 10.0, 1.0)
+        compute = lambda values: Computed(np.full(60, values[0]), np.ones((60, 1)))  # noqa: E731
+        groups = [Group(slice(0, 60), 1.0, 1.0)]
+        found = estimate(Problem(variables, readings, groups, compute, loss, 1.5, 1e-10, 50))
+        means.append(found.values[0])
+        errors.append(np.sqrt(found.covariance[0, 0]))
+    assert np.mean(errors) == pytest.approx(np.std(means), rel=0.08)
 
 
 def test_an_end_of_a_range_holds_an_estimate(tmp_path):

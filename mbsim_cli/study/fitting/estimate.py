@@ -199,21 +199,21 @@ def cost_of(problem: Problem, residuals: np.ndarray) -> float:
 
 
 def _rho(problem: Problem, residuals: np.ndarray) -> np.ndarray:
-    """A loss and its first derivative by the squares of residuals: (2, m)."""
+    """A loss, its first derivative by the squares of residuals, and half of its second by residuals: (3, m)."""
     c2 = problem.loss_scale**2
     z = residuals**2 / c2
     if problem.loss == "soft_l1":
-        rho, slope = 2.0 * (np.sqrt(1.0 + z) - 1.0), 1.0 / np.sqrt(1.0 + z)
+        rho, slope, second = 2.0 * (np.sqrt(1.0 + z) - 1.0), 1.0 / np.sqrt(1.0 + z), (1.0 + z) ** -1.5
     elif problem.loss == "huber":
         root = np.sqrt(np.maximum(z, 1.0))
-        rho, slope = np.where(z <= 1.0, z, 2.0 * root - 1.0), 1.0 / root
+        rho, slope, second = np.where(z <= 1.0, z, 2.0 * root - 1.0), 1.0 / root, np.where(z <= 1.0, 1.0, 0.0)
     elif problem.loss == "cauchy":
-        rho, slope = np.log1p(z), 1.0 / (1.0 + z)
+        rho, slope, second = np.log1p(z), 1.0 / (1.0 + z), (1.0 - z) / (1.0 + z) ** 2
     elif problem.loss == "arctan":
-        rho, slope = np.arctan(z), 1.0 / (1.0 + z**2)
+        rho, slope, second = np.arctan(z), 1.0 / (1.0 + z**2), (1.0 - 3.0 * z**2) / (1.0 + z**2) ** 2
     else:
-        rho, slope = z, np.ones_like(z)
-    return np.stack([c2 * rho, slope])
+        rho, slope, second = z, np.ones_like(z), np.ones_like(z)
+    return np.stack([c2 * rho, slope, second])
 
 
 def _noise(problem: Problem, computed: Computed, share: float) -> np.ndarray:
@@ -263,7 +263,7 @@ def _statistics(
     if not len(free):
         return covariance, ()
     residuals = (computed.values - problem.readings) / sigma
-    weights = _rho(problem, residuals)[1]
+    _, weights, second = _rho(problem, residuals)
     jacobian = computed.jacobian[:, free] / sigma[:, None]
     weighted = jacobian * np.sqrt(weights)[:, None]
     lengths = np.linalg.norm(weighted, axis=0)
@@ -279,8 +279,14 @@ def _statistics(
     known = relative > UNDETERMINED
     root = rows[known].T / singular[known]
     inverse = root @ root.T
-    if problem.loss != "linear":
-        scores = jacobian / lengths * (weights * residuals)[:, None]
+    if problem.loss != "linear":  # only by the determined directions
+        scaled = jacobian / lengths
+        curvature = rows[known] @ (scaled.T @ (second[:, None] * scaled)) @ rows[known].T
+        moments, axes = np.linalg.eigh(curvature)
+        moments[moments < UNDETERMINED * moments[-1]] = np.nan  # as where all readings are outliers
+        axes = rows[known].T @ axes
+        inverse = axes / moments @ axes.T
+        scores = scaled * (weights * residuals)[:, None]
         correction = len(residuals) / max(len(residuals) - len(free), 1)
         inverse = correction * inverse @ (scores.T @ scores) @ inverse
     lost = np.abs(rows[~known]).max(axis=0, initial=0.0) > np.sqrt(UNDETERMINED)

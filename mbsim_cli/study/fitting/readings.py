@@ -62,7 +62,8 @@ def measured_of(model_file: ModelFile, name: str) -> Measured:
     used = np.ones(len(times), dtype=bool)
     if given.between is not None:
         first, last = (float(number(end).real) for end in given.between)
-        used = (times >= first) & (times <= last)
+        near = 1e-12 * max(abs(first), abs(last))  # round-off of scaled times
+        used = (times >= first - near) & (times <= last + near)
     columns = []
     for column, entry in given.columns.items():
         place = ("measurements", name, "columns", column)
