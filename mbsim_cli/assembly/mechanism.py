@@ -26,7 +26,6 @@ from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, LoadedSignals
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
-from mbsim_cli.spec.constraints import Motion
 from mbsim_cli.spec.geometry import dot, split, transpose
 from mbsim_cli.spec.joints import EULER_NAMES
 
@@ -71,7 +70,8 @@ def check_driven(system: System, equations: Equations) -> None:
     problem, geometry = equations.problem, system.geometry
     declared = system.model_file.constraints
     names = problem.names.constraints
-    driven = [(row, spec) for row, name in enumerate(names) if isinstance(spec := declared.get(name), Motion)]
+    given = ((row, declared.get(name)) for row, name in enumerate(names))
+    driven = [(row, spec) for row, spec in given if spec is not None and spec.type == "motion"]
     length = scales_of(problem.model, problem.theta).length if driven else 1.0
     automatic = {index for index, _ in problem.automatic}
     for row, spec in driven:

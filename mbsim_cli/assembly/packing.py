@@ -37,11 +37,9 @@ from mbsim_cli.model.coordinates import kinds, moved_by, of_columns, with_bodies
 from mbsim_cli.model.layout import NONE, Model, Names, freeze
 from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.analysis import InverseDynamics
-from mbsim_cli.spec.constraints import CableLength, CablePart, CableTouch
-from mbsim_cli.spec.joints import EULER_NAMES, OF_CABLES
+from mbsim_cli.spec.joints import EULER_NAMES, OF_CABLES, StateJoint
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.sensors import CoordinateSensor
-from mbsim_cli.spec.states import StateJoint
 from mbsim_cli.system import cached_property
 
 # Whether joints allow the design position that their start is taken from.
@@ -287,6 +285,8 @@ def check_open_tree(system: System, formulation: str) -> None:
     for name, spec in system.model_file.constraints.items():
         path = f"constraints.{name}"
         if spec.type != "motion":
+            from mbsim_cli.spec.constraints import CableLength, CablePart, CableTouch
+
             if isinstance(spec, CablePart | CableTouch):
                 continue  # reported with the length of the cable
             kind = "cables of constant length" if isinstance(spec, CableLength) else spec.type

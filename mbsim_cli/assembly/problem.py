@@ -59,8 +59,8 @@ from mbsim_cli.solve.allocate import PENALTY_RATIO
 from mbsim_cli.solve.least_inertia import least_of_joints
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.geometry import IDENTITY, ZERO
+from mbsim_cli.spec.joints import StateJoint
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.states import StateJoint
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.densities import DensityField

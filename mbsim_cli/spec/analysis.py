@@ -7,7 +7,8 @@ from pydantic import model_validator
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.spec.base import ByKind, Spec, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Positive, Sign, Some, formula
-from mbsim_cli.spec.laws import LawOrName, TableFile
+from mbsim_cli.spec.families import LawOrName
+from mbsim_cli.spec.tables import TableFile
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 ClosedLoop = Literal["ali1p-rtdyn1"]

@@ -1,8 +1,9 @@
 """Base class and field types of all sections of a model file, and ``walk``, which iterates over their parts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
 
@@ -13,6 +14,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    TypeAdapter,
     ValidationInfo,
     model_validator,
 )
@@ -20,6 +22,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, c
 
 from mbsim_cli.spec.expressions.number import Number, Pair, Sign
 from mbsim_cli.spec.reading.messages import Path, marks_of
+from mbsim_cli.system import cached_property
 
 # What all sections share: the strict base class, common field types, unions told apart by kind or ``type``.
 
@@ -183,10 +186,7 @@ class ByType:
         return core_schema.with_info_plain_validator_function(self._read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        for each in self._classes.values():
-            each.model_rebuild()
-        members = {kind: each.__pydantic_core_schema__ for kind, each in self._classes.items()}
-        return handler(core_schema.tagged_union_schema(members, _kind))
+        return _schema_of_any(self._classes, handler)
 
     def _read(self, value: Any, info: ValidationInfo) -> Any:
         kind = value.get("type", self._default) if isinstance(value, dict) else getattr(value, "type", self._default)
@@ -196,6 +196,60 @@ class ByType:
             given = {"discriminator": "type", "tag": str(kind), "expected_tags": expected}
             raise PydanticKnownError("union_tag_invalid", given)
         return found.read(value, info)
+
+
+class ByKey:
+    """Annotation of a union of classes: validates a mapping by the one whose first key it has, else by the last."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        self._classes = {next(iter(each.model_fields)): each for each in get_args(source)}
+        return core_schema.with_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return _schema_of_any(self._classes, handler)
+
+    def _read(self, value: Any, info: ValidationInfo) -> Any:
+        given = value if isinstance(value, dict) else value.__dict__ if isinstance(value, Spec) else ()
+        *first, last = self._classes.items()
+        return next((kind for key, kind in first if key in given), last[1]).read(value, info)
+
+
+def _schema_of_any(classes: Mapping[str, type[Spec]], handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    for each in classes.values():
+        each.model_rebuild()
+    members = {name: each.__pydantic_core_schema__ for name, each in classes.items()}
+    return handler(core_schema.tagged_union_schema(members, _kind))
+
+
+class Later:
+    """Annotation of a part that few files have: its type is imported when a file first has one."""
+
+    def __init__(self, name: str):
+        self._module, _, self._name = name.partition(".")
+
+    @cached_property
+    def kind(self) -> Any:
+        """The type, a class or an annotated union."""
+        return getattr(import_module(f"mbsim_cli.spec.{self._module}"), self._name)
+
+    @cached_property
+    def _read(self) -> Callable[[Any, ValidationInfo], Any]:
+        if isinstance(self.kind, type):
+            return self.kind.read  # type: ignore[attr-defined]
+        of_union = TypeAdapter(self.kind).validator
+        return lambda value, info: of_union.validate_python(value, context=info.context)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_plain_validator_function(lambda value, info: self._read(value, info))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        # a chain, whose steps are asked for their own
+        return handler(core_schema.chain_schema([TypeAdapter(self.kind).core_schema]))
+
+
+def later(name: str) -> Any:
+    """Return the type of a name as ``laws.Law``, which is imported when a file first has such a part."""
+    return Annotated[Any, Later(name)]
 
 
 def field(description: str, *examples: Any, **options: Any) -> Any:
@@ -361,7 +415,7 @@ def _gather(annotation: Any, named: _Named, kinds: list[str]) -> bool:
     of, inner = get_origin(annotation), get_args(annotation)
     if of is Annotated:
         kinds += [each.kind for each in inner[1:] if type(each) is Names and each.kind not in kinds[:1]]
-        return type(inner[-1]) is ByType or _gather(inner[0], named, kinds)
+        return isinstance(inner[-1], ByType | ByKey | Later) or _gather(inner[0], named, kinds)
     if of is Literal:
         named.words.update(inner)
     elif of is dict:

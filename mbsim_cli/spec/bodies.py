@@ -1,4 +1,4 @@
-"""Bodies and what they refer to: points, vectors, orientations, parameters, materials; masses, shapes, poses."""
+"""Bodies and what they refer to: points, vectors, orientations, parameters; masses, shapes, poses."""
 
 from typing import Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ from mbsim_cli.spec.expressions.number import (
     length,
 )
 from mbsim_cli.spec.expressions.units import Unit
-from mbsim_cli.spec.flexible import Flexible
+from mbsim_cli.spec.families import Flexible
 
 # Points and vectors: what bodies carry, in their own axes or in the design position.
 
@@ -97,18 +97,6 @@ _SPELLED_OUT = BeforeValidator(
     json_schema_input_type=Parameter | Number,
 )
 ParameterOrValue = Annotated[Parameter, _SPELLED_OUT]
-
-
-# Materials of flexible bodies.
-
-
-class Material(Spec):
-    """A linear elastic material, the same in all directions."""
-
-    youngs_modulus: Positive = field("Young's modulus [Pa].", 2.1e11)
-    poisson_ratio: Number = field("Poisson's ratio.", 0.3)
-    density: Positive = field("Density [kg/m^3].", 7850)
-    description: named.Text | None = description()
 
 
 # Shapes: uniform solids that give a body its mass, centre of mass and inertia.

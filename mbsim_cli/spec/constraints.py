@@ -6,7 +6,8 @@ from pydantic import model_validator
 
 from mbsim_cli.spec.base import ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
-from mbsim_cli.spec.laws import LawOrName
+from mbsim_cli.spec.families import LawOrName
+from mbsim_cli.spec.forces import Plane
 
 
 class _Constraint(Spec):
@@ -37,13 +38,6 @@ class Line(Spec):
 
     point: named.Point = field("A point on it.", "ground.A")
     direction: named.Vector = field("Vector along it, of the same body.", "ground.x")
-
-
-class Plane(Spec):
-    """A plane that a body carries."""
-
-    point: named.Point = field("A point in it.", "ground.A")
-    normal: named.Vector = field("Vector across it, of the same body.", "ground.z")
 
 
 class PointOnLine(_Constraint):
@@ -146,9 +140,6 @@ class Screw(_Ratio):
     factor: ClassVar[tuple[str, str]] = ("pitch", "-({})/(2*pi)")
     type: Literal["screw"] = field("A nut on a screw.", "screw")
     pitch: Number = field("Displacement by one turn [m]; negative for a left-hand thread.", 0.002)
-
-
-COUPLINGS = (Coupling, Gear, Rack, Screw)  # weighted sums of coordinates
 
 
 class Motion(_Constraint):

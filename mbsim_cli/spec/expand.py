@@ -4,22 +4,24 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.spec.analysis import Kinematics
 from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body, Parameter
-from mbsim_cli.spec.constraints import Motion
 from mbsim_cli.spec.expressions.number import TIME, Expression, Number, formula, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, calls_of_laws, comparisons_in, names, parse
+from mbsim_cli.spec.families import Control
 from mbsim_cli.spec.forces import AppliedForce
 from mbsim_cli.spec.joints import AngleInitial, DisplacementInitial, Fixed, Prismatic, Revolute, Table
-from mbsim_cli.spec.laws import Constant, Control, Harmonic, Polynomial, SmoothStep, Spline, Sum
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.laws import Spline
 
 # of a row: joint point, axis and direction of zero angle, in the frame before the row and in its own
 Frames = tuple[tuple[str, str, str], ...]
@@ -99,7 +101,7 @@ def _expand_calls_of_laws(review: Review) -> None:
                     model.derived.comparisons[whole[first:end]] = name
 
 
-def _add_value(review: Review, path: Path, value: Expression, law: str | Spline | None) -> str:
+def _add_value(review: Review, path: Path, value: Expression, law: "str | Spline | None") -> str:
     """Add a force on the ground that an objective or sensor reads; its name."""
     model = review.model
     sections = model.forces, model.laws, model.sensors, model.parameters, model.constants, model.objectives
@@ -113,8 +115,10 @@ def _add_value(review: Review, path: Path, value: Expression, law: str | Spline 
     return name
 
 
-def _switch(node: ast.Compare | ast.Call, review: Review) -> Spline | None:
+def _switch(node: ast.Compare | ast.Call, review: Review) -> "Spline | None":
     """A law that is a comparison of t with a formula of parameters, or the sign of their difference, else None."""
+    from mbsim_cli.spec.laws import Spline
+
     model = review.model
     match node:
         case ast.Compare(left=left, ops=[op], comparators=[right]):
@@ -209,6 +213,8 @@ def _expand_sweep(review: Review) -> None:
     model, analysis = review.model, review.model.analysis
     if not isinstance(analysis, Kinematics):
         return
+    from mbsim_cli.spec.constraints import Motion
+
     for coordinate, given in analysis.sweep.items():
         name, path = f"sweep_{coordinate.replace('.', '_')}", ("analysis", "sweep", coordinate)
         if name in model.constraints:
@@ -263,6 +269,8 @@ def with_values_of_controls(model: ModelFile) -> tuple[ModelFile, dict[str, str]
 
 def _add(model: ModelFile, name: str, control: Control) -> str:
     """Add law and parameters of a control; return the message of an error, empty if there is none."""
+    from mbsim_cli.spec.laws import Spline
+
     duration = getattr(model.analysis, "duration", None)
     if duration is None:
         return f"an analysis of type {model.analysis.type} has no duration; forward dynamics has one"
@@ -344,16 +352,16 @@ def _formula(model: ModelFile, name: str) -> str:
     def of(number: Number | None) -> str:
         return f"({number.text.strip()})" if number is not None else ""
 
-    match law:
-        case Constant():
+    match law.type:
+        case "constant":
             return of(law.value)
-        case Polynomial():
+        case "polynomial":
             return " + ".join(f"{of(c)}*t**{k}" for k, c in enumerate(law.coefficients))
-        case Harmonic():
+        case "harmonic":
             angular = of(law.angular_frequency) if law.frequency is None else f"2*pi*{of(law.frequency)}"
             return f"{of(law.offset)} + {of(law.amplitude)}*sin({angular}*t + {of(law.phase)})**{law.power}"
-        case SmoothStep():
+        case "smooth_step":
             return f"step5(t, {of(law.start)}, {of(law.from_)}, {of(law.end)}, {of(law.to)})"
-        case Sum() if all(isinstance(part, str) for part in law.laws):
+        case "sum" if all(isinstance(part, str) for part in law.laws):
             return " + ".join(f"({_formula(model, str(part))})" for part in law.laws)
     raise ValueError(f"a law of type {law.type} cannot be where a control begins; write an expression of t, or a list")

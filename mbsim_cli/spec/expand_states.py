@@ -13,11 +13,11 @@ from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.expressions.number import Expression, Number, read_by
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.forces import AppliedTorque, Drive
-from mbsim_cli.spec.joints import Bodiless, DisplacementInitial, Friction
+from mbsim_cli.spec.joints import Bodiless, DisplacementInitial, Friction, StateJoint
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.sensors import AngularVelocity, CoordinateSensor, Multiplier, Sensor
-from mbsim_cli.spec.states import DcMotor, Delay, Pid, State, StateJoint, TransferFunction
+from mbsim_cli.spec.states import DcMotor, Delay, Pid, State, TransferFunction
 
 _MADE = {
     "bodies": "a body", "joints": "a joint", "constraints": "a constraint", "forces": "a force", "sensors": "a sensor",

@@ -1,11 +1,10 @@
-"""Flexible bodies: meshes, standard input data, and fields of one number an element for their densities."""
+"""Flexible bodies: materials, meshes, standard input data, and fields of one number an element for their densities."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Tag
 from pydantic import Field as Limits
 
-from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named, optional
+from mbsim_cli.spec.base import ByKey, ByKind, ByType, Spec, description, field, named, optional
 from mbsim_cli.spec.expressions.number import (
     Many,
     Matrix,
@@ -19,6 +18,15 @@ from mbsim_cli.spec.expressions.number import (
     Vector,
     length,
 )
+
+
+class Material(Spec):
+    """A linear elastic material, the same in all directions."""
+
+    youngs_modulus: Positive = field("Young's modulus [Pa].", 2.1e11)
+    poisson_ratio: Number = field("Poisson's ratio.", 0.3)
+    density: Positive = field("Density [kg/m^3].", 7850)
+    description: named.Text | None = description()
 
 
 class Filter(Spec):
@@ -303,18 +311,4 @@ class FlexibleTerms(Spec):
     description: named.Text | None = description()
 
 
-_KEYS = {"sid": "<file>", "terms": "<terms>"}
-
-
-def _origin(value: object) -> str:
-    if isinstance(value, Spec):
-        return {FlexibleFile: "<file>", FlexibleTerms: "<terms>"}.get(type(value), "<mesh>")
-    return next((kind for key, kind in _KEYS.items() if isinstance(value, dict) and key in value), "<mesh>")
-
-
-Flexible = Annotated[
-    Annotated[FlexibleFile, Tag("<file>")]
-    | Annotated[FlexibleTerms, Tag("<terms>")]
-    | Annotated[FlexibleMeshed, Tag("<mesh>")],
-    Discriminator(_origin),
-]
+Flexible = Annotated[FlexibleFile | FlexibleTerms | FlexibleMeshed, ByKey()]

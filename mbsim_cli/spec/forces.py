@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, one_of, optional, require_one
-from mbsim_cli.spec.constraints import Plane
 from mbsim_cli.spec.expressions.number import (
     AutoExpression,
     AutoNumber,
@@ -20,7 +19,7 @@ from mbsim_cli.spec.expressions.number import (
     Vector,
     length,
 )
-from mbsim_cli.spec.laws import LawOrName, RoadOrName
+from mbsim_cli.spec.families import LawOrName, RoadOrName
 
 _NONE = Expression(0.0)
 _POINTS = ["chassis.S", "arm.S"]
@@ -313,6 +312,13 @@ class CapsuleShape(Spec):
     axis: named.Vector = field("Vector along the axis, body.vector.", "arm.x")
     radius: Positive = field("Radius [m].", 0.05)
     length: Positive = field("Distance of the centres of its ends [m].", 0.4)
+
+
+class Plane(Spec):
+    """A plane that a body carries."""
+
+    point: named.Point = field("A point in it.", "ground.A")
+    normal: named.Vector = field("Vector across it, of the same body.", "ground.z")
 
 
 class PlaneFace(Plane):

@@ -211,6 +211,13 @@ class Bodiless(Prismatic):
     """A coordinate that moves no body, as of a state or the length of a part of a cable; not in files."""
 
 
+class StateJoint(Bodiless):
+    """What a state stands for: a coordinate of unit inertia, which moves no body; the state is its rate."""
+
+    coordinates: ClassVar[tuple[str, ...]] = ("integral",)
+    unit: named.Text = field("Unit of the state.", "A", default="")
+
+
 class PartJoint(Bodiless):
     """The length of a part of a cable; not in files."""
 

@@ -1,64 +1,12 @@
-"""Functions: laws of time, elongation or rate, controls that an optimisation finds, roads over x; tables of values."""
+"""Functions: laws of time, elongation or rate, controls that an optimisation finds, roads over x."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, one_of, optional
 from mbsim_cli.spec.expressions.number import Many, Number, Pair, Positive, Several, Some
 from mbsim_cli.spec.expressions.units import Unit
-
-# What a table says beyond its ends.
-
-Extrapolate = Literal["none", "hold", "linear"]
-
-
-def beyond_its_ends() -> Any:
-    """Return the field that says how a table continues."""
-    return field(
-        "Beyond the ends of the table: none, an error; hold, the value there; linear, straight on.",
-        "linear",
-        default="none",
-    )
-
-
-# Tables in files, wherever a model takes one: which file, which of its columns, in which units.
-
-
-class ColumnsFile(Spec):
-    """Columns of a CSV or HDF5 file."""
-
-    file: named.File = field("CSV or HDF5 file, relative to the model file.", "measured.csv")
-    columns: dict[named.Quantity, named.Text] = field(
-        "Column of the file for each quantity; default the column of the quantity's name.", {"time": "t"}, default={}
-    )
-    scale: dict[named.Quantity, Number] = field(
-        "Factors on the columns, to SI units, by quantity.", {"time": 0.001}, {"z": "mm"}, default={}
-    )
-    delimiter: named.Text | None = optional("Separator of the columns of a CSV file; default a comma.", ";")
-
-    def column(self, quantity: str) -> str:
-        """Column of the file that holds a quantity."""
-        return self.columns.get(quantity, quantity)
-
-
-class TableFile(ColumnsFile):
-    """Columns of a file: an increasing argument, and values over it."""
-
-    arguments: ClassVar[tuple[str, ...]] = ("time",)  # keys that the argument may have; one is given
-    values: ClassVar[tuple[str, ...]] = ()  # keys of the values; none: coordinates of joints
-
-    extrapolate: Extrapolate = beyond_its_ends()
-
-    @property
-    def argument(self) -> str:
-        """Key of the argument."""
-        named = {*self.columns, *self.scale}
-        return next((key for key in self.arguments if key in named), self.arguments[0])
-
-
-class AnyLaw(Spec):
-    """What all laws have."""
-
-    description: named.Text | None = description()
+from mbsim_cli.spec.families import AnyLaw
+from mbsim_cli.spec.tables import Extrapolate, TableFile, beyond_its_ends
 
 
 class Constant(AnyLaw):
@@ -179,7 +127,6 @@ class Piecewise(AnyLaw):
 
 
 Law = Annotated[_Simple | Windowed | Sum | Piecewise, ByType()]
-LawOrName = Annotated[named.Law | Law, ByKind()]
 
 
 # Controls: functions of time whose values are numbers that an optimisation varies.
@@ -299,4 +246,3 @@ class RoadSum(_Road):
 _Single = Flat | Ramp | Step | Sinusoidal | Bumps | Profile | MeasuredProfile
 SimpleRoad = Annotated[_Single, ByType()]
 Road = Annotated[_Single | RoadSum, ByType()]
-RoadOrName = Annotated[named.Road | SimpleRoad, ByKind()]

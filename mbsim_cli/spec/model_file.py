@@ -12,21 +12,18 @@ from pydantic import BeforeValidator, ConfigDict, PrivateAttr
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis, Equilibrium, FrequencyResponse, InverseDynamics, Kinematics, Modes
 from mbsim_cli.spec.base import WHOLE, ByType, Spec, field, named, optional, parts, references, signed, walk
-from mbsim_cli.spec.bodies import Body, Material, ParameterOrValue, Point, VectorSpec
-from mbsim_cli.spec.constraints import Constraint
+from mbsim_cli.spec.bodies import Body, ParameterOrValue, Point, VectorSpec
 from mbsim_cli.spec.expressions.evaluate import width
 from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
 from mbsim_cli.spec.expressions.number import Expression, Many, Number, Sign, Vector, is_moving, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, comparisons_in, names, parse
-from mbsim_cli.spec.flexible import Field
+from mbsim_cli.spec.families import Constraint, Control, Controller, Field, Law, Material, Road, State
 from mbsim_cli.spec.forces import Cable, Force
 from mbsim_cli.spec.joints import Joint, Table
-from mbsim_cli.spec.laws import Control, Law, Road
 from mbsim_cli.spec.objectives import Check, Objective
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import Source
 from mbsim_cli.spec.sensors import Sensor
-from mbsim_cli.spec.states import Controller, State
 from mbsim_cli.spec.studies import Fit, Measurement, Optimization, Study
 from mbsim_cli.system import cached_property
 

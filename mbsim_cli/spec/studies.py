@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from mbsim_cli.spec.base import ByKind, Spec, description, field, named, one_of, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Pair, Positive, Sign, Some
-from mbsim_cli.spec.laws import ColumnsFile
+from mbsim_cli.spec.tables import ColumnsFile
 
 KINDS = ("grid", "zip", "list", "sobol", "latin_hypercube", "csv")
 

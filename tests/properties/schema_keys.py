@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
-from mbsim_cli.spec.base import Spec
+from mbsim_cli.spec.base import Later, Spec
 from mbsim_cli.spec.model_file import ModelFile
 
 Key = tuple[str, str]  # class that reads a mapping, key in it
@@ -48,4 +48,5 @@ def parts(field: Any) -> Iterator[Any]:
     while waiting:
         part = waiting.pop()
         yield part
+        waiting += [part.kind] if isinstance(part, Later) else []
         waiting += [] if get_origin(part) is Literal else get_args(part)

@@ -19,7 +19,7 @@ from mbsim_cli.model.layout import FORCE_LAWS, GROUND, NONE, Forces
 from mbsim_cli.model.units import force_on
 from mbsim_cli.spec.expressions.number import NATURAL, RATE, VALUE, is_moving
 from mbsim_cli.spec.geometry import IDENTITY, Scalar, Vector, add, flat, product, scale, split, transpose, unit
-from mbsim_cli.spec.states import StateJoint
+from mbsim_cli.spec.joints import StateJoint
 
 if TYPE_CHECKING:
     from mbsim_cli.spec import forces

@@ -19,8 +19,7 @@ from mbsim_cli.assembly.tree.system import Coordinate, System, unit_of
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE, Constraints, Curves, Followers, Laws, Measures
-from mbsim_cli.spec import constraints
-from mbsim_cli.spec.constraints import CablePart
+from mbsim_cli.spec.families import Constraint
 from mbsim_cli.spec.geometry import ZERO, Geometry, Scalar, Vector, frame, scale, split, transpose, unit, without
 from mbsim_cli.spec.joints import EULER_NAMES
 
@@ -269,8 +268,10 @@ class ConstraintTable:
                 reference = f"{name}.{coordinate}"
                 self.add(reference, self.measures.coordinate(reference, ""), lambda: (0.0,))
 
-    def add_declared(self, name: str, spec: constraints.Constraint) -> None:
+    def add_declared(self, name: str, spec: Constraint) -> None:
         """Equations of a constraint of the model file."""
+        from mbsim_cli.spec.constraints import CablePart
+
         measures, path = self.measures, f"constraints.{name}"
         given = getattr(spec, "law" if spec.type != "coupling" else "winch", None)  # of time
         law = self._laws.number(given, f"{path}.law")

@@ -42,11 +42,10 @@ from mbsim_cli.model.problem import Gap, Reacting
 from mbsim_cli.model.units import RATES, force_on
 from mbsim_cli.solve.breakpoints import terms_of
 from mbsim_cli.spec import sensors
-from mbsim_cli.spec.constraints import Distance, PointOnLine, PointOnPlane
 from mbsim_cli.spec.geometry import IDENTITY, ZERO, Geometry, Matrix, Vector, flat, split
 from mbsim_cli.spec.geometry import unit as unit_vector
+from mbsim_cli.spec.joints import StateJoint
 from mbsim_cli.spec.sensors import UNITS, ExpressionSensor
-from mbsim_cli.spec.states import StateJoint
 
 PARTS = {"force": "N", "moment": "N m"}  # of reactions
 
@@ -123,6 +122,8 @@ class ReactionTable:
         if joint is not None:
             between = self._system.joints[joint]
             return bodies[1], lambda geometry: joint_frames(geometry, between).p_b
+        from mbsim_cli.spec.constraints import Distance, PointOnLine, PointOnPlane
+
         constraint = self._system.model_file.constraints[spec.constraint]
         if not isinstance(constraint, Distance | PointOnLine | PointOnPlane):
             return bodies[1], lambda geometry: ZERO  # a couple is the same about every point

@@ -21,7 +21,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.layout import GROUND, NONE, Armatures, FlexibleTree, Tree
 from mbsim_cli.spec.geometry import Geometry, Scalar, flat, mass_properties
-from mbsim_cli.spec.states import StateJoint
+from mbsim_cli.spec.joints import StateJoint
 
 if TYPE_CHECKING:
     from mbsim_cli.reduction.data import StandardInput

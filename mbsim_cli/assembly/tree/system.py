@@ -23,11 +23,10 @@ from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.spec.base import references, with_entries
 from mbsim_cli.spec.bodies import Body
-from mbsim_cli.spec.flexible import RectangleMesh
 from mbsim_cli.spec.geometry import Geometry, split
+from mbsim_cli.spec.joints import StateJoint
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path
-from mbsim_cli.spec.states import StateJoint
 
 
 class Coordinate(NamedTuple):
@@ -321,7 +320,7 @@ class _Unfolding:
             self._report(place, message, "take a node of the body")
         elif chord is not None and kind:
             mesh = getattr(self._elastic[body].spec, "mesh", None)
-            planar = isinstance(mesh, RectangleMesh) or getattr(mesh, "planar", False)
+            planar = getattr(mesh, "type", "") == "rectangle" or getattr(mesh, "planar", False)
             if kind not in (*_ON_CHORD, *(_ON_PLANE_CHORD if planar else ())):
                 message = f"the body {body!r} turns against its frame, which lies on a chord"
                 self._report(place, message, f"take the node {chord[0]!r}")

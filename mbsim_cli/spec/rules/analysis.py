@@ -14,9 +14,9 @@ from mbsim_cli.spec.analysis import (
     SmallMotions,
     lacks_adjoint,
 )
+from mbsim_cli.spec.joints import StateJoint
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import with_densities_of
-from mbsim_cli.spec.states import StateJoint
 
 _BELOW_ONE = ("accuracy", "tolerance", "gradient_tolerance")  # relative errors
 _OF_INTEGRATED = ("integrator", "absolute_tolerance", "error_control", "max_steps")

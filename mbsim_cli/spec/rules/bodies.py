@@ -3,19 +3,22 @@
 import math
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.spec.bodies import SURFACES, Body, DesignVector, Inertia, Orientation
-from mbsim_cli.spec.constraints import Angle
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
-from mbsim_cli.spec.flexible import Field, FlexibleFile, FlexibleMeshed, FlexibleTerms, NodeSet
+from mbsim_cli.spec.families import Field, Flexible
 from mbsim_cli.spec.forces import Bushing
 from mbsim_cli.spec.geometry import Geometry, Vector, carries, cross, mass_properties
 from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.sensors import AngleSensor
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.constraints import Angle
+    from mbsim_cli.spec.flexible import FlexibleMeshed, FlexibleTerms, NodeSet
 
 _TOLERANCE = 1e-9
 Matrix = list[list[float]]
@@ -228,7 +231,7 @@ def _across(review: Review, path: Path, item: Joint | Bushing, bodies: Sequence[
             return
 
 
-def _measurable(review: Review, path: Path, item: Angle | AngleSensor) -> None:
+def _measurable(review: Review, path: Path, item: "Angle | AngleSensor") -> None:
     body, _, axis = item.axis.partition(".")
     n = local_vector(review, body, axis)
     for index, text in enumerate(item.vectors):
@@ -286,17 +289,24 @@ def check_flexible(review: Review) -> None:
         elif sensor.type == "deformation":
             _deforming(review, ("sensors", name, "point"), sensor.point.partition(".")[0])
     for name, body in review.model.bodies.items():
-        path, given = ("bodies", name, "flexible"), body.flexible
-        for key in _RIGID if given is not None else ():
-            if getattr(body, key) is not None:
-                message = "stands beside 'flexible', whose mesh or file gives it"
-                review.report(("bodies", name, key), message, "leave it out", key=True)
-        if isinstance(given, FlexibleTerms):
-            _terms(review, path, given)
-        elif isinstance(given, FlexibleFile):
-            _increasing(review, (*path, "modes"), given.modes)
-        elif given is not None and review.intact("bodies", name):
-            _meshed(review, path, given)
+        if body.flexible is not None:
+            _flexible(review, name, body, body.flexible)
+
+
+def _flexible(review: Review, name: str, body: Body, given: Flexible) -> None:
+    from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
+
+    path = ("bodies", name, "flexible")
+    for key in _RIGID:
+        if getattr(body, key) is not None:
+            message = "stands beside 'flexible', whose mesh or file gives it"
+            review.report(("bodies", name, key), message, "leave it out", key=True)
+    if isinstance(given, FlexibleTerms):
+        _terms(review, path, given)
+    elif isinstance(given, FlexibleFile):
+        _increasing(review, (*path, "modes"), given.modes)
+    elif review.intact("bodies", name):
+        _meshed(review, path, given)
 
 
 def _deforming(review: Review, path: Path, name: str) -> None:
@@ -325,7 +335,7 @@ def _field(review: Review, path: Path, given: Field) -> None:
             review.report((*path, "value"), f"unknown parameter or constant {name!r}", hint, offset)
 
 
-def _meshed(review: Review, path: Path, body: FlexibleMeshed) -> None:
+def _meshed(review: Review, path: Path, body: "FlexibleMeshed") -> None:
     elements, frame, modes = getattr(body.mesh, "elements", 1), body.frame, body.modes
     count = prod(elements) if isinstance(elements, tuple) else elements
     if count > MOST_ELEMENTS:
@@ -355,7 +365,7 @@ def _meshed(review: Review, path: Path, body: FlexibleMeshed) -> None:
     review.each_once((*path, "stiffening"), body.stiffening)
 
 
-def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
+def _terms(review: Review, path: Path, body: "FlexibleTerms") -> None:
     """Report sizes that do not fit the number of shapes, which Me tells."""
     n, terms = len(body.terms.Me), body.terms
     first, coupling = getattr(terms.J, "M1", None), getattr(terms.Cr, "M1", None)
@@ -378,7 +388,7 @@ def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
             review.report((*path, *place), f"has {len(entries)} entries, not {n} as Me has rows")
 
 
-def _set(review: Review, path: Path, given: NodeSet) -> None:
+def _set(review: Review, path: Path, given: "NodeSet") -> None:
     coordinates = [key for key in "xyz" if getattr(given, key) is not None]
     ways = [*(["coordinates"] if coordinates else []), *(key for key in ("group", "nearest") if getattr(given, key))]
     if len(ways) != 1:

@@ -6,10 +6,11 @@ from typing import Any
 
 from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
-from mbsim_cli.spec.laws import AnyLaw, ColumnsFile, Piecewise, SmoothStep, Spline, Sum, TableFile, Windowed
+from mbsim_cli.spec.families import AnyLaw, Law
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.studies import Measurement
+from mbsim_cli.spec.tables import ColumnsFile, TableFile
 
 
 def check(review: Review) -> None:
@@ -24,25 +25,25 @@ def check(review: Review) -> None:
         review.report(("laws", cycle[0]), f"the law is made of itself: {shown(cycle)}")
 
 
-def _one(review: Review, path: Path, law: AnyLaw) -> None:
-    if isinstance(law, SmoothStep | Windowed):
+def _one(review: Review, path: Path, law: Law) -> None:
+    if law.type == "smooth_step" or law.type == "windowed":
         start, end = review.value(law.start), review.value(law.end)
         if start is not None and end is not None and end <= start:
-            if isinstance(law, Windowed):
+            if law.type == "windowed":
                 message, hint = f"the window ends at {end:g}, not behind its start at {start:g}", None
             elif start == end:
                 message, hint = f"the law is not continuous: it jumps at {start:g}", "end must lie behind start"
             else:
                 message, hint = f"the step ends at {end:g} before it starts at {start:g}", None
             review.report((*path, "end"), message, hint)
-    elif isinstance(law, Spline):
+    elif law.type == "spline":
         key = "x" if law.x is not None else "times"
         if len(law.arguments) != len(law.values):
             message = f"{len(law.values)} values stand for {len(law.arguments)} {key}"
             review.report((*path, "values"), message)
         else:
             _increasing(review, (*path, key), law.arguments, key)
-    elif isinstance(law, Piecewise):
+    elif law.type == "piecewise":
         if len(law.laws) != len(law.breaks) + 1:
             message = f"{len(law.laws)} laws stand for {len(law.breaks)} breaks"
             review.report((*path, "laws"), message, "there is one law more than breaks")
@@ -52,11 +53,11 @@ def _one(review: Review, path: Path, law: AnyLaw) -> None:
             _one(review, place, part)
 
 
-def _parts(path: Path, law: AnyLaw) -> Iterator[tuple[Path, Any]]:
+def _parts(path: Path, law: Law) -> Iterator[tuple[Path, Any]]:
     """Laws that a law is made of, or their names, with their places."""
-    if isinstance(law, Windowed):
+    if law.type == "windowed":
         yield (*path, "law"), law.law
-    elif isinstance(law, Sum | Piecewise):
+    elif law.type == "sum" or law.type == "piecewise":
         for index, part in enumerate(law.laws):
             yield (*path, "laws", index), part
 

@@ -11,7 +11,6 @@ from mbsim_cli.spec.expressions.named_numbers import connected
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS, ExpressionError, names, parse
 from mbsim_cli.spec.expressions.units import instead_of, quantity
-from mbsim_cli.spec.flexible import FlexibleMeshed
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.rules.bodies import LOADS
@@ -246,8 +245,7 @@ class References:
 
     def _of_mesh(self, found: Reference) -> None:
         """Check a set, a node or a load of a flexible body."""
-        body = self.review.model.bodies[str(found.path[1])].flexible
-        assert isinstance(body, FlexibleMeshed)
+        body: Any = self.review.model.bodies[str(found.path[1])].flexible  # one that is meshed
         known: Any = {"set": body.sets, "node": body.nodes, "load": (*LOADS, *body.nodes)}[found.kind]
         if found.name not in known:
             hint = self.review.suggest(found.name, known)

@@ -2,17 +2,19 @@
 
 import math
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.spec.base import references
-from mbsim_cli.spec.constraints import COUPLINGS, Constraint, Coupling, Distance, Gear, Motion, Rack, Screw
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
+from mbsim_cli.spec.families import Constraint, Road
 from mbsim_cli.spec.forces import Bushing, Contact, Force
 from mbsim_cli.spec.joints import EULER_NAMES
-from mbsim_cli.spec.laws import Profile, Ramp, Road, RoadSum
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.sensors import Reaction
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.constraints import Gear, Rack, Screw
 
 SIDES = {"line": "direction", "plane": "normal"}  # vectors of what a body carries beside a point
 
@@ -155,21 +157,23 @@ def _symmetric(review: Review, path: Path, force: Bushing) -> None:
 def check_constraints(review: Review) -> None:
     """Report distances that are not greater than zero, and couplings whose factors are all zero."""
     for name, constraint in review.model.constraints.items():
-        if type(constraint) is Distance and constraint.law is None:
+        if constraint.type == "distance" and constraint.law is None:
+            if hasattr(constraint, "coordinate"):  # a part of a cable
+                continue
             value = review.value(constraint.distance)
             if value is not None and value <= 0:
                 hint = "a spherical joint keeps two points together" if value == 0 else None
                 review.report(("constraints", name, "distance"), f"must be greater than zero, is {value:g}", hint)
-        elif isinstance(constraint, Gear | Rack | Screw):
+        elif constraint.type == "gear" or constraint.type == "rack" or constraint.type == "screw":
             _ratio(review, ("constraints", name), constraint)
-        elif isinstance(constraint, Coupling):
+        elif constraint.type == "coupling":
             if constraint.of is not None and constraint.of == constraint.by:
                 review.report(("constraints", name, "by"), f"{constraint.by!r} cannot follow itself")
             if all(review.value(number) == 0.0 for number in constraint.factors.values()):
                 review.report(("constraints", name, "terms"), "all factors are zero, so that it holds nothing")
 
 
-def _ratio(review: Review, path: Path, constraint: Gear | Rack | Screw) -> None:
+def _ratio(review: Review, path: Path, constraint: "Gear | Rack | Screw") -> None:
     """Report a gear, rack or screw without a ratio, or between coordinates of the wrong kinds."""
     key, _ = constraint.factor
     if (value := review.value(getattr(constraint, key))) is not None and value == 0.0:
@@ -213,8 +217,9 @@ def _exists(review: Review, path: Path, sensor: Reaction) -> bool:
 
 def _fits(review: Review, path: Path, sensor: Reaction) -> None:
     spec = review.model.constraints[sensor.constraint] if sensor.constraint else None
-    if isinstance(spec, COUPLINGS):
-        joints = list(dict.fromkeys(name.partition(".")[0] for name in spec.factors))
+    factors = getattr(spec, "factors", None)  # of couplings
+    if factors is not None:
+        joints = list(dict.fromkeys(name.partition(".")[0] for name in factors))
         if sensor.joint not in joints:
             hint = "name one of " + ", ".join(joints) + " as joint"
             review.report(path, f"the coupling {sensor.constraint!r} acts through several joints", hint)
@@ -223,7 +228,7 @@ def _fits(review: Review, path: Path, sensor: Reaction) -> None:
         message = f"{sensor.constraint!r} is no coupling, and acts through no joint that could be named"
         review.report((*path, "joint"), message, "name a joint or a constraint")
         return
-    if sensor.axes == "joint" and spec and not isinstance(spec, (*COUPLINGS, Motion)):
+    if sensor.axes == "joint" and spec and factors is None and spec.type != "motion":
         message = f"the constraint {sensor.constraint!r} has no axes of its own"
         review.report((*path, "axes"), message, "take ground or body")
     bodies = sensor.bodies(review.model)
@@ -272,7 +277,7 @@ def check_sizes(review: Review) -> None:
             low, high = review.value(force.minimum), review.value(force.maximum)
             if low is not None and high is not None and high <= low:
                 review.report(("forces", name, "maximum"), f"{high:g} is not above the minimum {low:g}")
-    reads = {name: road.roads for name, road in review.model.roads.items() if isinstance(road, RoadSum)}
+    reads = {name: road.roads for name, road in review.model.roads.items() if road.type == "sum"}
     for cycle in sort(reads)[1]:
         review.report(("roads", cycle[0]), f"the road is made of itself: {shown(cycle)}")
 
@@ -308,11 +313,13 @@ def _contact_sizes(review: Review, path: Path, force: Contact) -> None:
 
 def _road(review: Review, path: Path, road: Road | str | None) -> None:
     """Report what no road can be, of one that stands at a path and not in another section."""
-    if isinstance(road, Ramp):
+    if road is None or isinstance(road, str):
+        return
+    if road.type == "ramp":
         start, end = review.value(road.start), review.value(road.end)
         if start is not None and end is not None and end <= start:
             review.report((*path, "end"), f"the ramp ends at {end:g}, not behind its start at {start:g}")
-    elif isinstance(road, Profile):
+    elif road.type == "profile":
         if len(road.x) != len(road.z):
             review.report((*path, "z"), f"{len(road.z)} heights stand for {len(road.x)} places")
         values = [review.value(number) for number in road.x]

@@ -1,0 +1,31 @@
+"""Families of classes that few files need: their module is imported when a file first has such a part."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mbsim_cli.spec.base import ByKind, Spec, description, later, named
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.constraints import Constraint
+    from mbsim_cli.spec.flexible import Field, Flexible, Material
+    from mbsim_cli.spec.laws import Control, Law, Road, SimpleRoad
+    from mbsim_cli.spec.states import Controller, State
+else:
+    Constraint = later("constraints.Constraint")
+    Field = later("flexible.Field")
+    Flexible = later("flexible.Flexible")
+    Material = later("flexible.Material")
+    Control = later("laws.Control")
+    Law = later("laws.Law")
+    Road = later("laws.Road")
+    SimpleRoad = later("laws.SimpleRoad")
+    Controller = later("states.Controller")
+    State = later("states.State")
+
+LawOrName = Annotated[named.Law | Law, ByKind()]
+RoadOrName = Annotated[named.Road | SimpleRoad, ByKind()]
+
+
+class AnyLaw(Spec):
+    """What all laws have."""
+
+    description: named.Text | None = description()
