@@ -7,7 +7,6 @@ from pydantic import model_validator
 from mbsim_cli.spec.base import ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.families import LawOrName
-from mbsim_cli.spec.forces import Plane
 
 
 class _Constraint(Spec):
@@ -46,6 +45,13 @@ class PointOnLine(_Constraint):
     type: Literal["point_on_line"] = field("A point stays on a line.", "point_on_line")
     point: named.Point = field("The point.", "slider.P")
     line: Line = field("The line.", {"point": "ground.A", "direction": "ground.x"})
+
+
+class Plane(Spec):
+    """A plane that a body carries."""
+
+    point: named.Point = field("A point in it.", "ground.A")
+    normal: named.Vector = field("Vector across it, of the same body.", "ground.z")
 
 
 class PointOnPlane(_Constraint):

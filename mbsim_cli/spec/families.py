@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 from mbsim_cli.spec.base import ByKind, Spec, description, later, named
 
 if TYPE_CHECKING:
+    from mbsim_cli.spec.cables import Cable
     from mbsim_cli.spec.constraints import Constraint
+    from mbsim_cli.spec.contacts import ContactForce
     from mbsim_cli.spec.flexible import Field, Flexible, Material
     from mbsim_cli.spec.laws import Control, Law, Road, SimpleRoad
     from mbsim_cli.spec.states import Controller, State
 else:
+    Cable = later("cables.Cable")
     Constraint = later("constraints.Constraint")
+    ContactForce = later("contacts.ContactForce")
     Field = later("flexible.Field")
     Flexible = later("flexible.Flexible")
     Material = later("flexible.Material")

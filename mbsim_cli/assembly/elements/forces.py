@@ -22,7 +22,7 @@ from mbsim_cli.spec.geometry import IDENTITY, Scalar, Vector, add, flat, product
 from mbsim_cli.spec.joints import StateJoint
 
 if TYPE_CHECKING:
-    from mbsim_cli.spec import forces
+    from mbsim_cli.spec import contacts, forces
 
 ENDLESS = 1e12  # m, half the length of a cylinder without ends
 NEARLY_NOTHING = 1e-9  # m, length that springs without any have at least
@@ -163,7 +163,7 @@ class ForceTable:
         unit = force_on(unit_of(split(spec.coordinates[0])[1]))
         self._append(name, unit, Force.ALONG_MEASURE, offset, measure=measure)
 
-    def _add_drag(self, name: str, spec: "forces.Drag") -> None:
+    def _add_drag(self, name: str, spec: "contacts.Drag") -> None:
         body, point = split(spec.point)
         geometry, n = self._system.geometry, self._numbers
         offset = self._system.theta.add(
@@ -176,7 +176,7 @@ class ForceTable:
         )
         self._append(name, "N", Force.DRAG, offset, self._on(body))
 
-    def _add_wing(self, name: str, spec: "forces.Wing") -> None:
+    def _add_wing(self, name: str, spec: "contacts.Wing") -> None:
         (body, point), (_, normal) = split(spec.point), split(spec.normal)
         geometry, n = self._system.geometry, self._numbers
 
@@ -279,7 +279,7 @@ class ForceTable:
             radius = radius * other / (radius + other)
         return 4.0 / 3.0 / compliance * np.sqrt(radius)
 
-    def _add_bushing(self, name: str, spec: "forces.Bushing") -> None:
+    def _add_bushing(self, name: str, spec: "contacts.Bushing") -> None:
         geometry, n = self._system.geometry, self._numbers
         bodies, points = zip(*map(split, spec.points), strict=True)
         vectors = {key: [split(each)[1] for each in getattr(spec, key) or ()] or None for key in ("axis", "reference")}
@@ -300,7 +300,7 @@ class ForceTable:
         offset, row = self._system.theta.add(block), (NONE, NONE, NONE, *directions)
         self._append(name, "N", Force.BUSHING, offset, pair, laws=row)
 
-    def _dissipation(self, spec: "forces.Contact") -> Scalar:
+    def _dissipation(self, spec: "contacts.Contact") -> Scalar:
         """chi of F = K d^e (1 + chi d'), stated or from a restitution at an impact speed; docs/theory/contact.md."""
         if spec.restitution is None:
             return self._numbers(spec.dissipation)
@@ -363,7 +363,7 @@ def _without_length(spec: "forces.Force") -> bool:
     return all(law is None for law in laws) and all(other is None or other.literal == 0.0 for other in others)
 
 
-def _upper(numbers: Numbers, spec: "forces.Bushing", key: str) -> list[Scalar]:
+def _upper(numbers: Numbers, spec: "contacts.Bushing", key: str) -> list[Scalar]:
     """Upper triangle, by rows, of a stiffness or damping that is diagonal, full or left out."""
     if (matrix := getattr(spec, f"{key}_matrix")) is not None:
         return [numbers(matrix[i][j]) for i in range(6) for j in range(i, 6)]

@@ -14,9 +14,9 @@ from mbsim_cli.assembly.tree.kinematics import Poses, poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import FlexibleTree, Tree
+from mbsim_cli.spec.cables import Pulley
 from mbsim_cli.spec.expand_cables import MIDDLE, touches
 from mbsim_cli.spec.expressions.number import Many
-from mbsim_cli.spec.forces import Pulley
 from mbsim_cli.spec.geometry import split
 from mbsim_cli.spec.review import GROUND
 

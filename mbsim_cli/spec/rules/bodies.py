@@ -9,7 +9,6 @@ from mbsim_cli.spec.bodies import SURFACES, Body, DesignVector, Inertia, Orienta
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.families import Field, Flexible
-from mbsim_cli.spec.forces import Bushing
 from mbsim_cli.spec.geometry import Geometry, Vector, carries, cross, mass_properties
 from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.reading.messages import Path
@@ -18,6 +17,7 @@ from mbsim_cli.spec.sensors import AngleSensor
 
 if TYPE_CHECKING:
     from mbsim_cli.spec.constraints import Angle
+    from mbsim_cli.spec.contacts import Bushing
     from mbsim_cli.spec.flexible import FlexibleMeshed, FlexibleTerms, NodeSet
 
 _TOLERANCE = 1e-9
@@ -197,7 +197,7 @@ def check_vectors(review: Review) -> None:
             if item.type == "angle":
                 _measurable(review, (section, name), item)
     for name, force in review.model.forces.items():
-        if isinstance(force, Bushing):
+        if force.type == "bushing":
             _across(review, ("forces", name), force, [point.partition(".")[0] for point in force.points])
     for name, joint in review.model.joints.items():
         _across(review, ("joints", name), joint, joint.bodies)
@@ -212,7 +212,7 @@ def _has_length(review: Review, path: Path, numbers: Sequence[Number]) -> None:
         review.report(path, "the vector has length zero and gives no direction")
 
 
-def _across(review: Review, path: Path, item: Joint | Bushing, bodies: Sequence[str]) -> None:
+def _across(review: Review, path: Path, item: "Joint | Bushing", bodies: Sequence[str]) -> None:
     """Report references that are parallel to the axes of a joint or bushing."""
     axes = getattr(item, "axis", None) or getattr(item, "axes", None)
     references = getattr(item, "reference", None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mbsim_cli.spec.base import references
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.families import Constraint, Road
-from mbsim_cli.spec.forces import Bushing, Contact, Force
+from mbsim_cli.spec.forces import Force
 from mbsim_cli.spec.joints import EULER_NAMES
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
@@ -15,6 +15,7 @@ from mbsim_cli.spec.sensors import Reaction
 
 if TYPE_CHECKING:
     from mbsim_cli.spec.constraints import Gear, Rack, Screw
+    from mbsim_cli.spec.contacts import Bushing, Contact
 
 SIDES = {"line": "direction", "plane": "normal"}  # vectors of what a body carries beside a point
 
@@ -137,7 +138,7 @@ def check_forces(review: Review) -> None:
             review.report(("forces", name, "coordinates"), message, f"a spring on one is a {kind}")
 
 
-def _symmetric(review: Review, path: Path, force: Bushing) -> None:
+def _symmetric(review: Review, path: Path, force: "Bushing") -> None:
     """Report matrices that no potential, or no dissipation, gives."""
     for key in ("stiffness_matrix", "damping_matrix"):
         rows = getattr(force, key) or []
@@ -282,7 +283,7 @@ def check_sizes(review: Review) -> None:
         review.report(("roads", cycle[0]), f"the road is made of itself: {shown(cycle)}")
 
 
-def _contact_sizes(review: Review, path: Path, force: Contact) -> None:
+def _contact_sizes(review: Review, path: Path, force: "Contact") -> None:
     if (exponent := review.value(force.exponent)) is not None and exponent < 1.0:
         message = f"must be at least 1, is {exponent:g}"
         review.report((*path, "exponent"), message, "a smaller one has no derivative where contact begins")

@@ -25,7 +25,7 @@ from mbsim_cli.reduction.mesh import drawn_edges, skin, write_vtu
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.report.camera import view_of
 from mbsim_cli.report.panels import Cells
-from mbsim_cli.spec.forces import Tyre
+from mbsim_cli.spec.contacts import Tyre
 from mbsim_cli.spec.geometry import split
 from mbsim_cli.study.pictures.selection import hint
 from mbsim_cli.study.result import Poses, Result, interpolated
