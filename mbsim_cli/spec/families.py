@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mbsim_cli.spec.flexible import Field, Flexible, Material
     from mbsim_cli.spec.laws import Control, Law, Road, SimpleRoad
     from mbsim_cli.spec.states import Controller, State
+    from mbsim_cli.spec.studies import Fit, Measurement, Optimization, Study
 else:
     Cable = later("cables.Cable")
     Constraint = later("constraints.Constraint")
@@ -24,6 +25,10 @@ else:
     SimpleRoad = later("laws.SimpleRoad")
     Controller = later("states.Controller")
     State = later("states.State")
+    Fit = later("studies.Fit")
+    Measurement = later("studies.Measurement")
+    Optimization = later("studies.Optimization")
+    Study = later("studies.Study")
 
 LawOrName = Annotated[named.Law | Law, ByKind()]
 RoadOrName = Annotated[named.Road | SimpleRoad, ByKind()]

@@ -17,14 +17,27 @@ from mbsim_cli.spec.expressions.evaluate import width
 from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
 from mbsim_cli.spec.expressions.number import Expression, Many, Number, Sign, Vector, is_moving, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, comparisons_in, names, parse
-from mbsim_cli.spec.families import Cable, Constraint, Control, Controller, Field, Law, Material, Road, State
+from mbsim_cli.spec.families import (
+    Cable,
+    Constraint,
+    Control,
+    Controller,
+    Field,
+    Fit,
+    Law,
+    Material,
+    Measurement,
+    Optimization,
+    Road,
+    State,
+    Study,
+)
 from mbsim_cli.spec.forces import Force
 from mbsim_cli.spec.joints import Joint, Table
 from mbsim_cli.spec.objectives import Check, Objective
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import Source
 from mbsim_cli.spec.sensors import Sensor
-from mbsim_cli.spec.studies import Fit, Measurement, Optimization, Study
 from mbsim_cli.system import cached_property
 
 T = TypeVar("T")

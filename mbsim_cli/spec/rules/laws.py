@@ -6,10 +6,9 @@ from typing import Any
 
 from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
-from mbsim_cli.spec.families import AnyLaw, Law
+from mbsim_cli.spec.families import AnyLaw, Law, Measurement
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
-from mbsim_cli.spec.studies import Measurement
 from mbsim_cli.spec.tables import ColumnsFile, TableFile
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -10,12 +10,15 @@ from mbsim_cli.errors import Issue, counted
 from mbsim_cli.spec.base import references, walk
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError
+from mbsim_cli.spec.families import Fit, Measurement, Optimization, Study
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path, issue_of
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import with_densities_of
 from mbsim_cli.spec.rules.laws import check_delimiter
-from mbsim_cli.spec.studies import Cloud, Fit, Limit, Measurement, Optimization, Range, Steps, Study
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.studies import Cloud, Limit, Range
 
 MOST_CASES = 10_000_000
 
@@ -90,9 +93,9 @@ def _changed_in(review: Review, number: Number | None, changing: set[str]) -> st
 def _axes(review: Review, path: Path, axes: Mapping[str, Any]) -> None:
     """Report what no grid or zip can be made of."""
     kind = path[-1]
-    lengths = {name: axis.count if isinstance(axis, Steps) else len(axis) for name, axis in axes.items()}
+    lengths = {name: len(axis) if isinstance(axis, tuple) else axis.count for name, axis in axes.items()}
     for name, axis in axes.items():
-        if isinstance(axis, Steps):
+        if not isinstance(axis, tuple):
             _range(review, (*path, name), axis)
         elif not axis:
             review.report((*path, name), "needs one value at least")
@@ -115,7 +118,7 @@ def _axes(review: Review, path: Path, axes: Mapping[str, Any]) -> None:
         review.report(path, message, "a sobol fills space with fewer", key=True)
 
 
-def _cloud(review: Review, path: Path, cloud: Cloud) -> None:
+def _cloud(review: Review, path: Path, cloud: "Cloud") -> None:
     if not cloud.parameters:
         review.report(path, "needs one parameter at least")
     for place, name in review.each_once(path, cloud.parameters):
@@ -137,7 +140,7 @@ def _bounded(review: Review, path: Path, section: str, name: str) -> None:
         review.report(path, f"the bounds of {what} leave it nothing to vary within")
 
 
-def _around_start(review: Review, path: Path, name: str, stated: Range) -> None:
+def _around_start(review: Review, path: Path, name: str, stated: "Range") -> None:
     """Report a range that does not hold the value of the parameter, where a search begins."""
     low, high = review.value(stated.from_), review.value(stated.to)
     value = review.value(review.model.parameters[name].value) if name in review.model.parameters else None
@@ -149,7 +152,7 @@ def _around_start(review: Review, path: Path, name: str, stated: Range) -> None:
         review.report(path, f"the value {value:g} of {name!r}, where the search begins, lies outside", key=True)
 
 
-def _range(review: Review, path: Path, stated: Range) -> None:
+def _range(review: Review, path: Path, stated: "Range") -> None:
     """Report equal ends of a range, and ends that a log scale does not have."""
     ends = [(key, review.value(number)) for key, number in (("from", stated.from_), ("to", stated.to))]
     for key, value in ends:
@@ -174,8 +177,10 @@ def _kept(review: Review, path: Path, keep: str | Sequence[str]) -> None:
 
 def study_of(model: ModelFile, stated: Mapping[str, Any]) -> tuple[Study | None, list[str]]:
     """A study that stands in no file, and what is wrong with it, in sentences."""
+    from mbsim_cli.spec import studies
+
     try:
-        study = Study.model_validate(dict(stated))
+        study = studies.Study.model_validate(dict(stated))
     except ValidationError as error:
         issues = [issue_of(entry, {}, dict(stated), model.source) for entry in error.errors(include_url=False)]
         return None, _sentences(issues)
@@ -211,7 +216,7 @@ def _optimization(review: Review, path: Path, given: Optimization) -> None:
             _bounded(review, place, "parameters", name)
 
 
-def _limit(review: Review, given: Optimization, path: Path, limit: Limit, instead: str) -> None:
+def _limit(review: Review, given: Optimization, path: Path, limit: "Limit", instead: str) -> None:
     """Report limits that leave nothing, move, or are equalities of mma, ``instead`` of which something else does."""
     low, high = review.value(limit.at_least), review.value(limit.at_most)
     if low is not None and high is not None and low > high:
@@ -275,7 +280,7 @@ def _varying(review: Review, path: Path, given: Optimization | Fit, hint: str) -
     return review.each_once(path, given.varied)
 
 
-def _range_of_search(review: Review, given: Optimization, path: Path, name: str, stated: Range) -> None:
+def _range_of_search(review: Review, given: Optimization, path: Path, name: str, stated: "Range") -> None:
     """Report a range without the value that the search begins with, or beyond the parameter's own bounds."""
     others = _varied_by(review, given) - {name}
     _range(review, path, stated)
