@@ -1,4 +1,7 @@
-"""Families of classes that few files need: their module is imported when a file first has such a part."""
+"""Families of classes that few files need: their module is imported when a file first has such a part.
+
+Rules tell these parts apart by their ``type``; what needs a class of theirs imports it where a file has the part.
+"""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -55,15 +55,28 @@ def test_modules_are_the_command(module):
     assert subprocess.run(command, env=environment(), capture_output=True, text=True).stdout.startswith("mbsim ")
 
 
+FAMILIES = ("cables", "constraints", "contacts", "flexible", "laws", "states", "studies")  # of classes of model files
+
+
 @pytest.mark.parametrize(
     ("model", "most", "unneeded"),
     [
         (
             "fivebar",
-            220,
-            ("open_trees", "mbsim_cli.reduction", "concurrent.futures", "numpy.ma.", "numpy.random", "rich"),
+            213,
+            (
+                *("open_trees", "mbsim_cli.reduction", "concurrent.futures", "numpy.ma.", "numpy.random", "rich"),
+                *(f"mbsim_cli.spec.{family}" for family in FAMILIES if family != "studies"),
+            ),
         ),
-        ("human43", 230, ("open_trees", "mbsim_cli.reduction", "numpy.ma.")),
+        (
+            "human43",
+            227,
+            (
+                *("open_trees", "mbsim_cli.reduction", "numpy.ma."),
+                *(f"mbsim_cli.spec.{family}" for family in FAMILIES if family != "laws"),
+            ),
+        ),
     ],
 )
 def test_a_run_imports_what_it_needs(tmp_path, model, most, unneeded):
