@@ -3,15 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbsim_cli.messages import MODEL, code_of
 
 
-@dataclass(frozen=True)
-class Issue:
+class Issue(NamedTuple):
     """One thing that is wrong at one place of a model file; line and column count from 1, 0 where unknown."""
 
     file: str
@@ -31,7 +29,7 @@ class Issue:
 
     def as_dict(self) -> dict[str, str | int | None]:
         """Return the issue as ``mbsim validate --json`` prints it."""
-        entries = asdict(self)
+        entries = self._asdict()
         del entries["excerpt"], entries["instance"]
         return entries | {"code": self.code}
 

@@ -10,7 +10,7 @@ A sample that jumps on an output time has no derivative by a parameter that move
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -39,14 +39,13 @@ class Jump(NamedTuple):
     columns: np.ndarray
 
 
-@dataclass(frozen=True)
-class Sides:
+class Sides(NamedTuple):
     """Parameters with one-sided derivatives, and the shifts of the breakpoints that they move."""
 
     columns: list[int]
     shifts: dict[int, float]  # of numbers in theta, to the later side
     corrections: dict[int, float]  # of numbers in theta, to the time that the sides lie beside
-    jumps: list[Jump] = field(default_factory=list)
+    jumps: list[Jump]
 
     def of(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Theta on both sides."""
@@ -104,7 +103,7 @@ def sides_of(problem: Problem, theta: np.ndarray | None = None) -> list[Sides]:
                 sides.columns.append(int(column))
                 break
         else:
-            found.append((Sides([int(column)], {}, {}), shared))
+            found.append((Sides([int(column)], {}, {}, []), shared))
     beside = shift_of(problem.options)
     for sides, shared in found:
         for coincidence, way in zip(coincidences, shared, strict=True):

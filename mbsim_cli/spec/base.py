@@ -1,7 +1,6 @@
 """Base class and field types of all sections of a model file, and ``walk``, which iterates over their parts."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -84,8 +83,7 @@ def _kind(value: object) -> str:
     return "<number>" if isinstance(value, int | float) else f"<{type(value).__name__}>"
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(NamedTuple):
     """Annotation of a text: the kind of thing in the model that it names; empty where it names nothing there."""
 
     kind: str
