@@ -5,14 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import ZERO, ByKind, Spec, description, field, named, optional, require_one
-from mbsim_cli.spec.expressions.number import (
-    AutoExpression,
-    Expression,
-    NotNegative,
-    Number,
-    Positive,
-    Several,
-)
+from mbsim_cli.spec.expressions.number import AutoExpression, Expression, NotNegative, Number, Positive, Several
 from mbsim_cli.spec.families import LawOrName
 
 

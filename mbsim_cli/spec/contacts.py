@@ -6,16 +6,7 @@ from pydantic import model_validator
 
 from mbsim_cli.spec.base import ZERO, ByType, Spec, field, named, optional, require_one
 from mbsim_cli.spec.constraints import Plane
-from mbsim_cli.spec.expressions.number import (
-    NotNegative,
-    Number,
-    Pair,
-    Positive,
-    Sign,
-    Some,
-    Vector,
-    length,
-)
+from mbsim_cli.spec.expressions.number import NotNegative, Number, Pair, Positive, Sign, Some, Vector, length
 from mbsim_cli.spec.families import LawOrName, RoadOrName
 from mbsim_cli.spec.forces import AnyForce
 

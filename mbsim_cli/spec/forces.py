@@ -5,14 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, named, one_of, optional, require_one
-from mbsim_cli.spec.expressions.number import (
-    AutoNumber,
-    Expression,
-    Number,
-    Pair,
-    Positive,
-    length,
-)
+from mbsim_cli.spec.expressions.number import AutoNumber, Expression, Number, Pair, Positive, length
 from mbsim_cli.spec.families import ContactForce, LawOrName
 
 _NONE = Expression(0.0)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_origin
 from pydantic import BeforeValidator, ConfigDict, PrivateAttr
 
 from mbsim_cli.errors import Issue
+from mbsim_cli.spec import families
 from mbsim_cli.spec.analysis import Analysis, Equilibrium, FrequencyResponse, InverseDynamics, Kinematics, Modes
 from mbsim_cli.spec.base import WHOLE, ByType, Spec, field, named, optional, parts, references, signed, walk
 from mbsim_cli.spec.bodies import Body, ParameterOrValue, Point, VectorSpec
@@ -17,21 +18,6 @@ from mbsim_cli.spec.expressions.evaluate import width
 from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
 from mbsim_cli.spec.expressions.number import Expression, Many, Number, Sign, Vector, is_moving, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, comparisons_in, names, parse
-from mbsim_cli.spec.families import (
-    Cable,
-    Constraint,
-    Control,
-    Controller,
-    Field,
-    Fit,
-    Law,
-    Material,
-    Measurement,
-    Optimization,
-    Road,
-    State,
-    Study,
-)
 from mbsim_cli.spec.forces import Force
 from mbsim_cli.spec.joints import Joint, Table
 from mbsim_cli.spec.objectives import Check, Objective
@@ -59,10 +45,10 @@ class Sections(Spec):
     )
     points: Section[Point] = _items("Points by name.", {"A": {"ground": [0, 0, 0], "A1": [0, 0, 0]}})
     vectors: Section[VectorSpec] = _items("Vectors by name; all: in every body.", {"z": {"all": [0, 0, 1]}})
-    materials: Section[Material] = _items(
+    materials: Section[families.Material] = _items(
         "Materials by name.", {"steel": {"youngs_modulus": 210000000000.0, "poisson_ratio": 0.3, "density": 7850}}
     )
-    fields: Section[Field] = _items("Fields of one number an element, by name.", {"rho": {"value": 0.5}})
+    fields: Section[families.Field] = _items("Fields of one number an element, by name.", {"rho": {"value": 0.5}})
     bodies: Section[Body] = _items("Bodies by name; ground exists.", {"A1": {"mass": 1, "inertia": {"zz": "1/6"}}})
     joints: Section[Joint] = _items(
         "Joints by name.", {"A": {"type": "revolute", "bodies": ["ground", "A1"], "point": "A", "axis": "z"}}
@@ -71,29 +57,29 @@ class Sections(Spec):
         "Denavit-Hartenberg tables by name.",
         {"arm": {"rows": {"q1": {"d": 0.4, "alpha": "-pi/2"}, "q2": {"a": "L_2"}}}},
     )
-    constraints: Section[Constraint] = _items(
+    constraints: Section[families.Constraint] = _items(
         "Constraints by name.", {"rod": {"type": "distance", "points": ["ground.B", "A1.P1"]}}
     )
     forces: Section[Force] = _items(
         "Forces by name.", {"s": {"type": "spring_damper", "points": ["ground.B", "A1.P1"], "stiffness": 100}}
     )
-    cables: Section[Cable] = _items(
+    cables: Section[families.Cable] = _items(
         "Cables through points and over pulleys, by name.",
         {"rope": {"path": ["ground.A", "load.B"], "stiffness": 100000.0, "length": 2}},
     )
-    states: Section[State] = _items("States of one's own by name.", {"x": {"initial": 0, "rate": "(u - x)/T"}})
-    controllers: Section[Controller] = _items(
+    states: Section[families.State] = _items("States of one's own by name.", {"x": {"initial": 0, "rate": "(u - x)/T"}})
+    controllers: Section[families.Controller] = _items(
         "Controllers, motors and filters by name.",
         {"hip": {"type": "pid", "coordinate": "hip.angle", "target": 0.5, "kp": 80, "kd": 2}},
     )
-    controls: Section[Control] = _items(
+    controls: Section[families.Control] = _items(
         "Functions of time that an optimisation finds, by name.",
         {"u": {"force": "push", "intervals": 40, "bounds": [-20, 20]}},
     )
-    roads: Section[Road] = _items(
+    roads: Section[families.Road] = _items(
         "Roads by name.", {"track": {"type": "step", "position": 5.5, "width": 0.02, "height": -0.01}}
     )
-    laws: Section[Law] = _items("Laws by name.", {"ramp": {"type": "polynomial", "coefficients": [0, 1]}})
+    laws: Section[families.Law] = _items("Laws by name.", {"ramp": {"type": "polynomial", "coefficients": [0, 1]}})
     sensors: Section[Sensor] = _items("Sensors by name.", {"r2": {"type": "position", "point": "bar12.P2"}})
     objectives: Section[Objective] = _items("Objectives by name.", {"psi": {"integral": "dot(v2, v2)"}})
     checks: Section[Check] = _items("Reference values by name.", {"table 7": {"objective": "psi", "value": 0.727}})
@@ -152,22 +138,22 @@ class ModelFile(Sections):
         default={},
     )
     analysis: AnyAnalysis = field("The analysis to run.", {"step": 1e-3, "duration": 5}, default_factory=Analysis)
-    study: dict[named.Text, Study] = field(
+    study: dict[named.Text, families.Study] = field(
         "Parameter studies by name, for mbsim sweep.",
         {"corners": {"grid": {"k_f": [2e4, 3e4]}}},
         default={},
     )
-    optimization: dict[named.Text, Optimization] = field(
+    optimization: dict[named.Text, families.Optimization] = field(
         "Optimisations by name, for mbsim optimize.",
         {"calm": {"minimize": "psi1", "variables": ["L_s1"]}},
         default={},
     )
-    measurements: dict[named.Text, Measurement] = field(
+    measurements: dict[named.Text, families.Measurement] = field(
         "Measured runs by name, for mbsim fit.",
         {"lab": {"file": "run1.csv", "time": "t", "columns": {"x2": {"sensor": "r2.x", "sigma": 1e-3}}}},
         default={},
     )
-    fit: dict[named.Text, Fit] = field(
+    fit: dict[named.Text, families.Fit] = field(
         "Fits of parameters to measurements by name, for mbsim fit.",
         {"all": {"measurements": ["lab"], "parameters": ["k", "c"]}},
         default={},
