@@ -172,44 +172,45 @@ def _tag_of(member: Any) -> str:
 
 
 class ByType:
-    """Annotation of a union of classes: validates a mapping by the one that its ``type`` names."""
+    """Annotation of a union of classes: validates a mapping by the one that its ``type`` names.
+
+    A member of the union may be ``later`` a union of rarer types.
+    """
 
     def __init__(self, default: str | None = None):
         self._default = default  # where ``type`` is left out
         self._classes: dict[str, type[Spec]] = {}
-        self._others: list[Later] = []  # unions of rarer types
+        self._rarer: list[Any] = []
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        self._add(get_args(source) or (source,))
+        members = get_args(source) or (source,)
+        self._classes = _by_type(each for each in members if get_origin(each) is not Annotated)
+        self._rarer = [each for each in members if get_origin(each) is Annotated]
         return core_schema.with_info_plain_validator_function(self._read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         self._import()
         return _schema_of_any(self._classes, handler)
 
-    def _add(self, members: Iterable[Any]) -> None:
-        for each in members:
-            if get_origin(each) is Annotated:
-                self._others.append(each.__metadata__[0])
-            else:
-                self._classes[get_args(each.model_fields["type"].annotation)[0]] = each
-
     def _import(self) -> None:
         """Import the classes of rarer types."""
-        while self._others:
-            self._add(get_args(get_args(self._others.pop(0).kind)[0]))
+        for union in self._rarer:
+            self._classes |= _by_type(get_args(get_args(union.__metadata__[0].kind)[0]))
 
     def _read(self, value: Any, info: ValidationInfo) -> Any:
-        given = value if isinstance(value, dict) else {}
-        kind = str(given.get("type", getattr(value, "type", self._default)))
+        stated = value.get("type", self._default) if isinstance(value, dict) else getattr(value, "type", self._default)
+        kind = str(stated)
         if kind not in self._classes:
             self._import()
-        found = self._classes.get(kind)
-        if found is None:
+        if kind not in self._classes:
             expected = ", ".join(f"'type={each}'" for each in self._classes)
             given = {"discriminator": "type", "tag": kind, "expected_tags": expected}
             raise PydanticKnownError("union_tag_invalid", given)
-        return found.read(value, info)
+        return self._classes[kind].read(value, info)
+
+
+def _by_type(classes: Iterable[type[Spec]]) -> dict[str, type[Spec]]:
+    return {get_args(each.model_fields["type"].annotation)[0]: each for each in classes}
 
 
 class ByKey:
