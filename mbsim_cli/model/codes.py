@@ -115,6 +115,7 @@ class Operation(IntEnum):
 
 
 JUMPING = (Operation.LESS, Operation.LESS_EQUAL, Operation.SIGN)  # operations whose values jump
+BENDING = (*JUMPING, Operation.MINIMUM, Operation.MAXIMUM, Operation.ABS)  # and those whose slopes do
 
 
 class Force(IntEnum):

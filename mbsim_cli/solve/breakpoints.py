@@ -9,7 +9,7 @@ import numpy as np
 from mbsim_cli.kernels.drivers.stepping import MEETS, Breakpoints
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.kernels.integrators.onsets import DEFLECTION, ELONGATION, LOAD, PENETRATION, RATE, SLIDING, Onsets
-from mbsim_cli.model.codes import APPLIED, CONTACTS, TYRES, Force, Law, Operation
+from mbsim_cli.model.codes import APPLIED, BENDING, CONTACTS, TYRES, Force, Law, Operation
 from mbsim_cli.model.layout import NONE, ONSET, STRIBECK, TYRE_STIFFNESS, Laws, Model, NoSignals
 from mbsim_cli.model.problem import Options, Problem
 
@@ -352,6 +352,25 @@ def begins_unseen(problem: Problem) -> bool:
         argument == ELONGATION and not (side and force in closing)
         for force, argument, _, _, side in _onsets(problem.model, theta)
     )
+
+
+def bends(problem: Problem) -> bool:
+    """Whether forces or driving laws may have corners within steps: by expressions, tables, or laws of time.
+
+    Steps of Runge-Kutta methods end at those of laws of time, others at those that ``Problem.stops`` lists.
+    """
+    model, theta, options = problem.model, problem.theta.real, problem.options
+    laws, unmoved = model.laws, np.full(len(theta), False)
+    heads = np.concatenate([laws_of_forces(model), model.constraints.law])
+    of_time = {term for law in heads.tolist() for term in terms_of(laws, law)}
+    others = np.setdiff1d(np.flatnonzero(laws.kind == Law.SPLINE), list(of_time))
+    if any(_jumping(theta, int(laws.theta[k]), int(laws.count[k])).size for k in others):
+        return True
+    if not isinstance(model.signals, NoSignals) and np.isin(model.signals.code, BENDING).any():
+        return True
+    points = breakpoints_of_laws(laws, theta, unmoved, heads) if not options.integrated else []
+    edges = [point for point in points if not point.smooth and point.numbers not in problem.stops]
+    return bool(groups_in_run(edges, options.end))
 
 
 def _onsets(model: Model, theta: np.ndarray) -> Iterator[Onset]:

@@ -114,11 +114,11 @@ class ForwardDynamics(Analysis):
 
     def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
-        from mbsim_cli.solve.breakpoints import begins_unseen
+        from mbsim_cli.solve.breakpoints import begins_unseen, bends
 
         conserves, unseen = keeps_energy(problem), begins_unseen(problem)
         jumps = problem.theta.real[list(problem.jumps)]
-        return Health(problem.options, problem.names, conserves, problem.touching, unseen, jumps)
+        return Health(problem.options, problem.names, conserves, problem.touching, unseen, bends(problem), jumps)
 
 
 def keeps_energy(problem: Problem) -> bool:

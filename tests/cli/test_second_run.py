@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli.solve.breakpoints import bends
 from mbsim_cli.study import evaluation
 from mbsim_cli.study.assembling import Settings, load
 from mbsim_cli.study.diagnostics import discretisation
@@ -115,6 +116,57 @@ def test_a_body_that_rings_is_compared_without_gradients_too(crank):
     off = abs(done.objectives["psi"].value - exact.objectives["psi"].value)
     told = done.report["objectives"]["psi"]["discretisation"]["value"]
     assert off / 5.0 < told < 5.0 * off and done.report["discretisation"]["second_step"] == 8e-4
+
+
+BENT = """\
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {{k: 30, c: 0.4, w: 5, g: 0.05, T: 1}}
+bodies: {{mass: {{mass: 1}}}}
+joints:
+  s: {{type: prismatic, bodies: [ground, mass], point: origin, axis: x, initial: {{displacement: 0.3, velocity: 0.2}}}}
+laws: {{table: {{type: spline, times: [0, 1, 4], values: [0, 1, 3], between: {between}}}}}
+forces:
+  spring: {{type: spring_damper, coordinate: s.displacement, stiffness: w, damping: c, natural_length: 0}}
+  bent: {{type: drive, coordinate: s.displacement, value: "{value}"}}
+sensors:
+  x: {{type: coordinate, coordinate: s.displacement}}
+  v: {{type: coordinate, coordinate: s.displacement, derivative: 1}}
+objectives: {{x: {{final: x}}, X: {{integral: x**2}}, V: {{integral: v**2}}}}
+analysis: {{step: 0.01, duration: 3, sensitivity: {{method: ddm, parameters: [k, c, w, g]}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "between", "formulation", "expected"),
+    [
+        ("k*max(g - s.displacement, 0)", "linear", "recursive", True),
+        ("k*tanh(g - s.displacement)", "linear", "recursive", False),
+        ("table(t)", "linear", "ali3p-rtdyn1", True),
+        ("table(t)", "linear", "recursive", False),  # at whose rows steps end
+        ("table(t)", "cubic", "ali3p-rtdyn1", False),
+        ("-table(s.displacement)", "linear", "recursive", True),
+    ],
+)
+def test_forces_with_corners_are_known(value, between, formulation, expected):
+    model = mbsim.loads(BENT.format(value=value, between=between))
+    assert (
+        bends(plan_run(model.file, Settings(formulation=formulation), Timing(), SILENT).assembled.problem) == expected
+    )
+
+
+def test_errors_behind_corners_are_as_large_as_they_are_said_to_be():
+    """They depend on where in a step the corner lies: two runs may agree by chance, to 1/360 of the error here."""
+    model = mbsim.loads(BENT.format(value="-k*max(s.displacement - g, 0)", between="linear"))
+    values, gradients = [], []
+    for g in np.random.default_rng(1).uniform(-0.15, 0.15, 14):
+        exact = model.run(g=g, formulation="recursive", tolerance=1e-12, step=1e-3).objectives
+        found = model.run(g=g)
+        for name, objective in found.objectives.items():
+            told = found.report["objectives"][name]["discretisation"]
+            values.append(abs(objective.value - exact[name].value) / told["value"])
+            gradients += (np.abs(objective.gradient - exact[name].gradient) / list(told["gradient"].values())).tolist()
+    assert max(values) < 2.0 and max(gradients) < 20.0
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,8 @@ class Health(Diagnostics):
     """Largest and mean diagnostics of a run, one pass.
 
     ``conserves``: whether the equations conserve energy; ``touches`` is ``Problem.touching``; ``unseen``: whether
-    forces may begin where none of these gaps closes; ``jumps`` (k,) are times, s, at which accelerations jump.
+    forces may begin where none of these gaps closes; ``bends``: whether they may have corners; ``jumps`` (k,) are
+    times, s, at which accelerations jump.
     """
 
     def __init__(
@@ -94,9 +95,11 @@ class Health(Diagnostics):
         conserves: bool = True,
         touches: tuple[np.ndarray, np.ndarray] = (np.zeros(0, int), np.zeros(0)),
         unseen: bool = False,
+        bends: bool = False,
         jumps: np.ndarray = np.zeros(0),
     ):
         self._options, self._names, self._conserves, self._unseen = options, names, conserves, unseen
+        self._bends = bends
         # samples of a motion that laws prescribe may be far apart: work between them is not known
         self._balances = options.analysis != "kinematics"
         self._jumps = jumps[:, None]
@@ -212,16 +215,16 @@ class Health(Diagnostics):
 
     @property
     def divided_order(self) -> float:
-        """Order of errors of derivatives if forces begin in steps of fixed length or divide them; 0 if none does.
+        """Order of errors of derivatives if forces begin or bend in steps of fixed length; 0 if none does.
 
-        It is ``IMPACTS`` if something has touched or let go, or may have, and 2 if dry friction turned round: the slope
-        of its force jumps nowhere.
+        It is ``IMPACTS`` if something has touched or let go, or may have, and 2 if dry friction turned round, whose
+        slope jumps nowhere, or where forces may have corners, behind which errors depend on the position of steps.
         """
         if self._options.adaptive:
             return 0.0
         divided = bool(self._counts[WORK.index("rejected")])
         touched = bool(self._above.all(axis=0).any()) or (divided and (self._unseen or self._near))
-        return IMPACTS if touched else 2.0 * divided
+        return IMPACTS if touched else 2.0 * (divided or self._bends)
 
     @property
     def steps(self) -> int:
