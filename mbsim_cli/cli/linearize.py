@@ -46,7 +46,7 @@ def command(
 
     About an equilibrium, the start, or a time of the motion.
     """
-    from mbsim_cli.io.linear_models import KINDS
+    from mbsim_cli.io.findings import KINDS
     from mbsim_cli.study.assembling import Settings, build, load
     from mbsim_cli.study.linearizing import linearized
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import layout
-from mbsim_cli.io.fields import FieldOnMesh, store_fields
+from mbsim_cli.io.findings import FieldOnMesh, History, store_fields, store_history, store_modes, store_responses
 from mbsim_cli.io.layout import TEXT, Scales, Thinning, Variable, element_axis, set_unit, texts
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.target import Occupied, Sink, TemporaryFile, appeared, may_replace
@@ -23,7 +23,6 @@ from mbsim_cli.model.units import quotients
 from mbsim_cli.system import cached_property, helpful
 
 if TYPE_CHECKING:
-    from mbsim_cli.io.optimization import History
     from mbsim_cli.solve.linear.modes import Found
     from mbsim_cli.solve.linear.state_space import Responses
 
@@ -83,7 +82,7 @@ class Findings(NamedTuple):
     discretisation: Mapping[str, Any] = {}  # errors of the motion
     modes: "Found | None" = None
     responses: "Responses | None" = None
-    history: "History | None" = None  # of the optimisation whose best design this is
+    history: History | None = None  # of the optimisation whose best design this is
 
 
 # Buffer for short runs, which are written at the end.
@@ -312,16 +311,11 @@ class ResultWriter:
             for result in findings.objectives:
                 _store_objective(scales, result, self._origin.names.parameter_units)
             if findings.history is not None:
-                from mbsim_cli.io.optimization import store_history
-
                 store_history(scales, findings.history)
-            if findings.modes is not None or findings.responses is not None:
-                from mbsim_cli.io import linear_models
-
-                if findings.modes is not None:
-                    linear_models.store_modes(scales, findings.modes)
-                if findings.responses is not None:
-                    linear_models.store_responses(scales, findings.responses)
+            if findings.modes is not None:
+                store_modes(scales, findings.modes)
+            if findings.responses is not None:
+                store_responses(scales, findings.responses)
             _describe_multipliers(file, findings)
 
     def finish(self, timing: Mapping[str, float]) -> Path:

@@ -54,7 +54,7 @@ class StateSpace:
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write X.h5, X.npz or X.mat by the ending; raises UsageError and InputOutputError."""
-        from mbsim_cli.io.linear_models import write_state_space
+        from mbsim_cli.io.findings import write_state_space
 
         write_state_space(Path(path), self.content, force=force)
 

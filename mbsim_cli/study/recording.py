@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
-from mbsim_cli.io.fields import FieldOnMesh
+from mbsim_cli.io.findings import FieldOnMesh, History
 from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, Parameters, Stored, axes
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.target import check_target
@@ -22,9 +22,6 @@ from mbsim_cli.study.diagnostics.health import ModalHealth, ResponseHealth
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.run import Outcome, run
-
-if TYPE_CHECKING:
-    from mbsim_cli.io.optimization import History
 
 # Runs that write a result file meanwhile.
 
@@ -90,7 +87,7 @@ def recorded(
     command: str,
     timing: Timing,
     listener: Listener,
-    history: "History | None" = None,
+    history: History | None = None,
 ) -> Outcome:
     """Run a plan and write its result file meanwhile; ``guard`` as from ``guard_of``.
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.linear_models import KINDS, write_state_space
+from mbsim_cli.io.findings import KINDS, write_state_space
 
 CONTENT = {
     "A": np.eye(2), "B": np.ones((2, 1)), "C": np.ones((1, 2)), "D": np.zeros((1, 1)),

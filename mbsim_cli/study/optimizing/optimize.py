@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, ModelError, UsageError, either, option
-from mbsim_cli.io.optimization import History
+from mbsim_cli.io.findings import History
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_adjoint_by
 from mbsim_cli.spec.studies import Optimization

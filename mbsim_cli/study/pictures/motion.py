@@ -13,7 +13,7 @@ import numpy as np
 from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
-from mbsim_cli.io.fields import fields_of
+from mbsim_cli.io.findings import fields_of
 from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.sid_file import read_shaped_mesh
 from mbsim_cli.io.tables import Column
@@ -217,7 +217,7 @@ class ModeFilm(FilmedModel):
 
     def __init__(self, content: ResultFile, mode: int, speed: float, fps: float, exaggeration: float | None):
         """``exaggeration`` is a factor on the amplitude. Raises UsageError for a mode that is not there."""
-        from mbsim_cli.io.linear_models import shape_of
+        from mbsim_cli.io.findings import shape_of
 
         super().__init__(content)
         shape, frequency = shape_of(content.path, mode)

@@ -219,7 +219,7 @@ def _provenance(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _optimization(path: Path) -> dict[str, Any] | None:
     """The history of the search that found a result, if one has."""
-    from mbsim_cli.io.optimization import history_of
+    from mbsim_cli.io.findings import history_of
 
     found = history_of(path)
     if found is None:

@@ -106,7 +106,7 @@ def response_curves(contents: Sequence[ResultFile], names: Sequence[str], labels
 
     None where a result has no response, or a name is of something else.
     """
-    from mbsim_cli.io.linear_models import response_of
+    from mbsim_cli.io.findings import response_of
 
     found = [response_of(content.path) for content in contents]
     known = {name for each in found if each is not None for name in (*each.inputs, *each.outputs)}

@@ -10,7 +10,7 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.cli import outcome
 from mbsim_cli.errors import ModelError, UsageError
-from mbsim_cli.io.fields import fields_of
+from mbsim_cli.io.findings import fields_of
 from mbsim_cli.io.results import ResultFile
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import Listener

@@ -1,6 +1,6 @@
-"""Linear models in files: modes and frequency responses in a result, state spaces in files of their own."""
+"""Findings of whole runs in results: fields, modes, frequency responses, designs; and state spaces in files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -8,8 +8,8 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import UsageError, counted, option
-from mbsim_cli.io.guard import opened
-from mbsim_cli.io.layout import TEXT, Scales, set_unit, texts
+from mbsim_cli.io.guard import FormatError, opened
+from mbsim_cli.io.layout import TEXT, Scales, column_units, element_axis, set_unit, texts
 from mbsim_cli.io.target import FileKind, check_target, is_of_format, replaced
 from mbsim_cli.model.problem import MODE_NUMBERS
 from mbsim_cli.system import judged
@@ -17,6 +17,72 @@ from mbsim_cli.system import judged
 if TYPE_CHECKING:
     from mbsim_cli.solve.linear.modes import Found
     from mbsim_cli.solve.linear.state_space import Responses
+
+# Fields of design variables, ``/fields``, and the meshes of their bodies, ``/mesh``.
+
+
+class FieldOnMesh(NamedTuple):
+    """Numbers (ne,) of a field before its filter, one per element, and the mesh of the body."""
+
+    name: str
+    values: np.ndarray
+    body: str
+    points: np.ndarray  # (N, 3) in the body's frame
+    cells: np.ndarray  # (ne, nodes of a cell)
+    kind: str
+
+
+def store_fields(scales: Scales, fields: Sequence[FieldOnMesh]) -> None:
+    """Write values and meshes; a field of several bodies is stored once."""
+    file = scales.file
+    if fields:
+        scales.axis("axis", ("x", "y", "z"))
+    for field in fields:
+        element = element_axis(field.name)
+        if element not in file:
+            scales.axis(element, np.arange(len(field.values)), "1")
+            scales.store(f"fields/{field.name}", field.values, (element,), "1")
+        mesh = f"mesh/{field.body}"
+        file.create_group(mesh).attrs.update({"kind": field.kind, "field": field.name})
+        point, corner = f"point_of_{field.body}", f"corner_of_{field.body}"
+        scales.axis(point, np.arange(len(field.points)), "1")
+        scales.axis(corner, np.arange(field.cells.shape[1]), "1")
+        scales.store(f"{mesh}/points", field.points, (point, "axis"), "m")
+        scales.store(f"{mesh}/cells", field.cells.astype(np.int64), (element, corner), "1")
+
+
+def fields_of(path: Path, checked: bool = False) -> dict[str, FieldOnMesh]:
+    """Fields of a result by name, and derivatives of objectives by ``OBJECTIVE.FIELD``; raises InputOutputError.
+
+    ``checked`` as in ``ResultFile``.
+    """
+    found: dict[str, FieldOnMesh] = {}
+    with opened(path, checked) as file:
+        for body, mesh in file["mesh"].items() if "mesh" in file else ():
+            name = mesh.attrs["field"]
+            points, cells, kind = _read_mesh(mesh)
+            objectives = file.get("objectives", ())
+            paths = {name: f"fields/{name}"}
+            paths |= {f"{of}.{name}": f"objectives/{of}/gradient_fields/{name}" for of in objectives}
+            for label, place in paths.items():
+                if place in file and file[place].shape == (len(cells),) and label not in found:
+                    found[label] = FieldOnMesh(label, file[place][()], body, points, cells, kind)
+    return found
+
+
+def _read_mesh(mesh: h5py.Group) -> tuple[np.ndarray, np.ndarray, str]:
+    """Points, cells and kind of a mesh; raise FormatError where these are inconsistent."""
+    from mbsim_cli.reduction.mesh import CELLS
+
+    points, cells, kind = mesh["points"][()], mesh["cells"][()], mesh.attrs["kind"]
+    if kind not in CELLS or cells.shape[1:] != (len(CELLS[kind].nodes),) or points.shape[1:] != (3,):
+        raise FormatError(f"{mesh.name} is no mesh")
+    if cells.dtype.kind not in "iu" or (cells.size and not 0 <= cells.min() <= cells.max() < len(points)):
+        raise FormatError(f"{mesh.name}: its cells name points that there are not")
+    return points, cells, kind
+
+
+# Modes and frequency responses of small motions.
 
 RESPONSE = "frequency_response"
 MODE_UNITS = {"frequency": "Hz", "damping_ratio": "1", "real_part": "1/s", "imaginary_part": "rad/s"}
@@ -104,6 +170,79 @@ def response_of(path: Path) -> StoredResponse | None:
         )
         gain, phase = (np.asarray(file[f"{RESPONSE}/{name}"][()]) for name in ("gain", "phase"))
         return StoredResponse(np.asarray(file["frequency"][()]), inputs, outputs, gain, phase)
+
+
+# The designs of an optimisation, in the result of the best one: ``/optimization``.
+
+
+class History(NamedTuple):
+    """N designs of v variables, with k objectives; ``facts`` are attributes."""
+
+    facts: Mapping[str, str | float | int]
+    variables: Mapping[str, str]  # units by name
+    bounds: np.ndarray  # (v, 2)
+    values: np.ndarray  # (N, v)
+    objectives: Mapping[str, str]  # units by name
+    found: np.ndarray  # (N, k), NaN where the analysis failed
+    violation: np.ndarray  # (N,)
+    optimality: np.ndarray  # (N,)
+    failures: Sequence[str]  # (N,)
+
+
+def store_history(scales: Scales, history: History) -> None:
+    """Write a history into a result."""
+    group = scales.file.create_group("optimization", track_order=True)
+    group.attrs.update(history.facts)
+    scales.axis("design", np.arange(1, len(history.values) + 1), "1")
+    for axis, names in (("variable", history.variables), ("optimized", history.objectives)):
+        if names:
+            scales.axis(axis, list(names))
+    units = [list(entries.values()) for entries in (history.variables, history.objectives)]
+
+    def store(name: str, values: np.ndarray, axes: tuple[str, ...], unit: Sequence) -> None:
+        scales.store(f"optimization/{name}", np.asarray(values, dtype=float), axes, unit)
+
+    if history.variables:
+        store("values", history.values, ("design", "variable"), [units[0]])
+        store("bounds", history.bounds, ("variable", "bound"), [[unit] for unit in units[0]])
+    store("objectives", history.found, ("design", "optimized"), [units[1]])
+    store("violation", history.violation, ("design",), ["1"])
+    store("optimality", history.optimality, ("design",), ["1"])
+    scales.store("optimization/failures", list(history.failures), ("design",), dtype=TEXT)
+
+
+def history_of(path: Path) -> History | None:
+    """The designs of the optimisation in a checked result, None if there are none; raises InputOutputError."""
+    with opened(path, checked=True) as file:
+        group = file.get("optimization")
+        if group is None:
+            return None
+        variables, objectives = texts(file.get("variable")), texts(file.get("optimized"))
+        found = np.asarray(group["objectives"][()], dtype=float)
+        values = np.asarray(group["values"][()], dtype=float) if "values" in group else np.zeros((len(found), 0))
+        bounds = np.asarray(group["bounds"][()], dtype=float) if "bounds" in group else np.zeros((0, 2))
+        labels = {"values": variables, "objectives": objectives}
+        units = {n: column_units(file, f"optimization/{n}") if names else [] for n, names in labels.items()}
+        count = (len(found),)
+        numbers = {name: np.asarray(group[name][()], dtype=float) for name in ("violation", "optimality")}
+        failures = texts(group["failures"])
+        fits = values.shape == (*count, len(variables)) and found.shape == (*count, len(objectives))
+        fits = fits and bounds.shape == (len(variables), 2) and len(failures) == len(found)
+        if not (fits and all(one.shape == count for one in numbers.values())):
+            raise FormatError("the history of its optimisation does not have the shape of its labels")
+        return History(
+            facts={
+                name: value.item() if isinstance(value, np.generic) else str(value)
+                for name, value in group.attrs.items()
+            },
+            variables=dict(zip(variables, units["values"], strict=True)),
+            bounds=bounds,
+            values=values,
+            objectives=dict(zip(objectives, units["objectives"], strict=True)),
+            found=found,
+            failures=failures,
+            **numbers,
+        )
 
 
 # State spaces in files: HDF5 with named axes, NumPy's .npz, MATLAB's .mat.
