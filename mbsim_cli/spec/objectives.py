@@ -14,7 +14,6 @@ TRANSFERS = ("gain", "phase")  # numbers of a frequency response
 EXTREMES = ("maximum", "minimum")
 SUMS = ("integral", "mean", "rms")  # over time
 KINDS = (*SUMS, *EXTREMES, "final", "at", "expression", *MODAL, *TRANSFERS)
-LARGEST = "largest"
 
 NO_EXPRESSION = "0"
 Ordinal = Annotated[int, Field(ge=1)]

@@ -241,10 +241,9 @@ def test_the_small_models_need_what_others_do():
         "measure_drift",
         "stand",
     }  # of other systems, which take longer
-    only_tests = {"accelerations", "accelerations_and_variations"}
     rare = {"applied_torques", "integrate_cases", "measure_start", "simulate_cases"}
     rare |= {"move_places", "vary_places"}  # of kinematics at one time point, from Python
-    assert entries - set(done.stdout.split()) == other | only_tests | rare
+    assert entries - set(done.stdout.split()) == other | rare
 
 
 def test_small_models_are_valid(mbsim, tmp_path):

@@ -10,10 +10,10 @@ import pytest
 from mbsim_cli.kernels.algorithms.motion.workspace import Directions, LoadedMotion, Motion, touch
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.open_trees import accelerations_and_variations
-from mbsim_cli.model.codes import JOINT_COLUMNS, Column, Joint, Status
+from mbsim_cli.model.codes import JOINT_COLUMNS, Column, Joint
 from mbsim_cli.model.layout import GROUND
 from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS
+from tests.kernels.accelerations import accelerations_and_variations
 from tests.kernels.inverse_problems import relative
 from tests.kernels.models import Builder
 
@@ -108,23 +108,22 @@ class Tree:
         model, n, nv = self.problem.model, self.z.size, self.torque.size
         dtheta, dz, dzd = self.directions()
         p, m = dtheta.shape[1], model.constraints.measure.size
-        zdd, reaction, dzdd, d_reaction = (np.zeros((1, *k)) for k in ((n,), (m,), (n, p), (m, p)))
-        status = accelerations_and_variations(
-            model, self.theta, Directions(dtheta, touch(model, dtheta)), open_tree(model), np.zeros(1),
-            Motion(self.z[None], self.zd[None], zdd), LoadedMotion(dz[None], dzd[None], dzdd, d_reaction),
+        zdd, reaction, dzdd, d_reaction = (np.zeros(k) for k in (n, m, (n, p), (m, p)))
+        assert accelerations_and_variations(
+            model, self.theta, Directions(dtheta, touch(model, dtheta)), open_tree(model), 0.0,
+            Motion(self.z, self.zd, zdd), LoadedMotion(dz, dzd, dzdd, d_reaction),
             FORMULATIONS[formulation](model, self.theta, p), reaction,
         )  # fmt: skip
-        assert status == Status.OK
         v = self.tangent_velocity()
         dv = np.zeros((nv, p))
         dv[:, nv : 2 * nv] = np.eye(nv)
         a, da = np.zeros(nv), np.zeros((nv, p))
         for c, t, rate in self.maps():
             if rate.shape[1] == 1:
-                a[t], da[t] = zdd[0, c], dzdd[0, c]
+                a[t], da[t] = zdd[c], dzdd[c]
             else:  # e'' = e o (0, a) / 2 + e' o (0, v) / 2
-                a[t] = 4.0 * rate.T @ (zdd[0, c] - rates(self.zd[c]) @ v[t])
-                rest = dzdd[0, c] - rates(self.zd[c]) @ dv[t]
+                a[t] = 4.0 * rate.T @ (zdd[c] - rates(self.zd[c]) @ v[t])
+                rest = dzdd[c] - rates(self.zd[c]) @ dv[t]
                 for k in range(p):
                     rest[:, k] -= rates(dzd[c, k]) @ v[t] + rates(dz[c, k]) @ a[t]
                 da[t] = 4.0 * rate.T @ rest

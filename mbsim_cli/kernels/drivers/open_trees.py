@@ -1,14 +1,11 @@
 """Common parts of the time loops of open trees: the size of the first step, one time point by itself."""
 
-from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
-from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
 from mbsim_cli.kernels.algorithms.systems.contract import measure, move, place, vary_bodies_of, vary_measure
 from mbsim_cli.kernels.compiler.jit import entry, merged
 from mbsim_cli.kernels.compiler.simd import block, put, width
 from mbsim_cli.kernels.drivers.stepping import LONGEST, TIME
 from mbsim_cli.kernels.integrators.runge_kutta import initial_step, put_on_manifold, size_of
-from mbsim_cli.model.codes import Status
 
 
 @merged
@@ -36,40 +33,6 @@ def first_step(control, h, state, probe):
     rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
     change = size_of(control, probe.z, state.z) + size_of(control, probe.zd, state.zd)
     return initial_step(control, rate, change, h)
-
-
-# Accelerations of an open tree, and their variations, at many states.
-
-
-@entry
-def accelerations(model, theta, open_tree, time, motion, dyn, reaction_out):
-    """Find z'' of a Motion (B, n) at many states, whose driven coordinates are set, and multipliers of drivers (B, m).
-
-    Returns a Status.
-    """
-    z, zd, zdd_out = motion.z, motion.zd, motion.zdd
-    for row in range(time.size):
-        t = time[row]
-        drive(model, theta, t, open_tree, z[row], zd[row])
-        if not accelerate(model, theta, t, Motion(z[row], zd[row], zdd_out[row]), dyn, reaction_out[row]):
-            return Status.SINGULAR.value
-    return Status.OK.value
-
-
-@entry
-def accelerations_and_variations(model, theta, directions, open_tree, time, motion, change, dyn, reaction_out):
-    """``accelerations``, and dz'', d_reaction of a LoadedMotion ``change`` (B, n, p) by its dz, dzd and theta."""
-    z, zd, zdd_out, dz, dzd = motion.z, motion.zd, motion.zdd, change.z, change.zd
-    for row in range(time.size):
-        t = time[row]
-        drive(model, theta, t, open_tree, z[row], zd[row])
-        vary_drive(model, theta, directions.dtheta, t, open_tree, z[row], zd[row], dz[row], dzd[row])
-        state = Motion(z[row], zd[row], zdd_out[row])
-        if not accelerate(model, theta, t, state, dyn, reaction_out[row]):
-            return Status.SINGULAR.value
-        sens = LoadedMotion(dz[row], dzd[row], change.zdd[row], change.lam[row])
-        vary_accelerations(model, theta, directions, t, state, sens, dyn)
-    return Status.OK.value
 
 
 # Values of measures at the start, for numbers that take them.

@@ -12,7 +12,6 @@ from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import (
     dense_elimination,
 )
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
-from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.solve.adjoint.whole_run import pulled_accelerations
 from tests.kernels.differentiate import EPS
@@ -58,7 +57,7 @@ def test_dense_matrices_and_the_complex_step(tmp_path, seed):
     found, dense = (
         Accelerations(name, problem, z, zd, directions=directions) for name in ("recursive", "partial_recursive")
     )
-    assert found.status == dense.status == Status.OK
+    assert found.found and dense.found
     assert_close(found.zdd, dense.zdd, 1e-12)
     assert_close(found.reaction, dense.reaction, 1e-10)  # what is left of larger ones
     for k, (dtheta, dz, dzd) in enumerate(zip(directions[0], *(d.T for d in directions[1:]), strict=True)):
