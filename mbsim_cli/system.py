@@ -84,12 +84,6 @@ def unlock(handle: int) -> None:
             fcntl.flock(handle, fcntl.LOCK_UN)
 
 
-def read_at(handle: int, most: int, place: int) -> bytes:
-    """At most so many bytes from a place of a file on."""
-    os.lseek(handle, place, os.SEEK_SET)
-    return os.read(handle, most)
-
-
 def write_at(handle: int, content: memoryview, place: int) -> None:
     """Write all of it from a place of a file on; raises OSError."""
     os.lseek(handle, place, os.SEEK_SET)

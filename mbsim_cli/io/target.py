@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import io
 import json
 import os
 import platform
@@ -18,7 +19,7 @@ import h5py
 
 from mbsim_cli.errors import InputOutputError, Unjudged, UsageError, either, flag, os_errors
 from mbsim_cli.io.guard import FORMAT, attribute, fault_in, require_format
-from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, read_at, unlock, user, write_at
+from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, unlock, user, write_at
 
 # The temporary file: in the folder of its target, renamed when it is complete.
 #
@@ -164,73 +165,55 @@ def _is_complete(path: Path) -> bool:
 # The file object that HDF5 writes to. HDF5 crashes after a failed write, so errors are stored, not raised.
 
 
-class Sink:
-    """A file object on a descriptor; ``error`` is the first failed write, after which data go to memory."""
+class Sink(io.FileIO):
+    """A file on a descriptor; ``error`` is the first failed write, after which data go to memory."""
 
     def __init__(self, handle: int):
+        super().__init__(handle, "r+", closefd=False)
         self.error: OSError | None = None
-        self._handle = handle
-        self._place = 0
         self._lost: list[tuple[int, bytes]] = []  # (place, content), which HDF5 may read again
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to a place, counted from the start or the end."""
-        self._place = offset + (self._size() if whence == os.SEEK_END else 0)
-        return self._place
-
-    def tell(self) -> int:
-        """Place of the next read or write."""
-        return self._place
-
-    def _size(self) -> int:
-        ends = (place + len(content) for place, content in self._lost)
-        return max(os.fstat(self._handle).st_size, *ends, 0)
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes, fewer at the end."""
-        buffer = bytearray(max(0, self._size() - self._place) if size < 0 else size)
-        return bytes(buffer[: self.readinto(buffer)])
+        """Move to a place, counted from the start or from the end, to which belongs what was lost."""
+        place = super().seek(offset, whence)
+        if whence == os.SEEK_END:
+            place = super().seek(max([place, *(start + len(content) for start, content in self._lost)]))
+        return place
 
     def readinto(self, buffer) -> int:
         """Fill a buffer with the next bytes; bytes beyond the end are zeros."""
-        view = memoryview(buffer).cast("B")
-        done = 0
-        while done < len(view) and (part := read_at(self._handle, len(view) - done, self._place + done)):
-            view[done : done + len(part)] = part
-            done += len(part)
+        view, here, done = memoryview(buffer).cast("B"), self.tell(), 0
+        while part := super().readinto(view[done:]):
+            done += part
         view[done:] = bytes(len(view) - done)
         for place, content in self._lost:
-            first, last = max(place, self._place), min(place + len(content), self._place + len(view))
+            first, last = max(place, here), min(place + len(content), here + len(view))
             if first < last:
-                view[first - self._place : last - self._place] = content[first - place : last - place]
-        self._place += len(view)
+                view[first - here : last - here] = content[first - place : last - place]
+        self.seek(here + len(view))
         return len(view)
 
     def write(self, content) -> int:
         """Write at the current position; after a failed write, into memory."""
-        view = memoryview(content).cast("B")
+        view, place = memoryview(content).cast("B"), self.tell()
         if self.error is None:
             try:
-                write_at(self._handle, view, self._place)
+                write_at(self.fileno(), view, place)
             except OSError as error:
                 self.error = error
         if self.error is not None:
-            self._lost.append((self._place, bytes(view)))
-        self._place += len(view)
+            self._lost.append((place, bytes(view)))
+            self.seek(place + len(view))
         return len(view)
 
     def truncate(self, size: int | None = None) -> int:
         """Cut or extend the file."""
-        size = self._place if size is None else size
         if self.error is None:
             try:
-                os.ftruncate(self._handle, size)
+                return super().truncate(size)
             except OSError as error:
                 self.error = error
-        return size
-
-    def flush(self) -> None:
-        """Do nothing: writes are not buffered."""
+        return self.tell() if size is None else size
 
 
 # The files that a command may overwrite, by their kind.
