@@ -18,30 +18,15 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
-class _Forgiving(io.RawIOBase):
-    """An output stream on a descriptor that ignores errors of writing."""
-
-    def __init__(self, handle: int):
-        self._handle = handle
-
-    def writable(self) -> bool:
-        """Always true: this is an output stream."""
-        return True
-
-    def fileno(self) -> int:
-        """The descriptor."""
-        return self._handle
-
-    def isatty(self) -> bool:
-        """Whether it is a terminal."""
-        return os.isatty(self._handle)
+class _Forgiving(io.FileIO):
+    """An output stream that ignores errors of writing."""
 
     def write(self, data) -> int:
         """Write as much as possible; report all as written."""
         left = memoryview(data).cast("B")
         with contextlib.suppress(OSError):
             while len(left):
-                left = left[os.write(self._handle, left) :]
+                left = left[os.write(self.fileno(), left) :]
         return memoryview(data).nbytes
 
 
@@ -55,7 +40,7 @@ def prepare() -> None:
     if sys.stdout is None:
         sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8")  # type: ignore
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-    sys.stderr = io.TextIOWrapper(_Forgiving(2), encoding, "backslashreplace", write_through=True)  # type: ignore
+    sys.stderr = io.TextIOWrapper(_Forgiving(2, "w", closefd=False), encoding, "backslashreplace", write_through=True)
 
 
 def _is_open(handle: int) -> bool:
