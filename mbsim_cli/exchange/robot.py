@@ -154,12 +154,12 @@ class Robot:
     remarks: list[str] = field(default_factory=list)
 
 
-class Names:
-    """Converts names to unique names of letters, digits and underscores, as model files require."""
+class Names(dict[str, str]):
+    """Unique names of letters, digits and underscores, as model files require, by the names that they stand for."""
 
     def __init__(self, taken: Iterable[str] = ()):
+        super().__init__()
         self._taken = _NO_NAMES | set(taken)
-        self._made: dict[str, str] = {}
 
     def add(self, name: str) -> str:
         """Convert a further name."""
@@ -169,18 +169,8 @@ class Names:
         while made in self._taken:
             made, number = f"{plain}_{number}", number + 1
         self._taken.add(made)
-        self._made[name] = made
+        self[name] = made
         return made
-
-    def alias(self, name: str, made: str) -> None:
-        """Map another name to a converted one."""
-        self._made[name] = made
-
-    def __getitem__(self, name: str) -> str:
-        return self._made[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._made
 
 
 def rotation_of(quaternion: np.ndarray) -> np.ndarray:

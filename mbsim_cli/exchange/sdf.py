@@ -204,7 +204,7 @@ class _Reader:
     def _body(self, full: str, link: Element) -> Body:
         where = f"link {named(link)}"
         name = self._bodies.add(full if full.count("::") > 1 else full.partition("::")[2])
-        self._bodies.alias(full, name)
+        self._bodies[full] = name
         self._add_visuals(full, link, name)
         inertial = link.find("inertial")
         if inertial is not None and inertial.get("auto") in ("true", "1"):

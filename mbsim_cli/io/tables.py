@@ -2,7 +2,8 @@
 
 import csv
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import UserDict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from json import dumps
 from pathlib import Path
@@ -33,26 +34,14 @@ _DELIMITERS = (";", "\t", "|")  # never part of a name in a file separated by co
 _RATES = {"position": "", "velocity": ".velocity", "acceleration": ".acceleration"}
 
 
-class Columns(Mapping[str, np.ndarray]):
-    """Columns (K,) by name; a column of texts raises InputOutputError only when it is read."""
-
-    def __init__(self, columns: Mapping[str, np.ndarray | str]):
-        self._columns = columns  # numbers, or the message about a column of texts
+class Columns(UserDict[str, Any]):
+    """Columns (K,) by name; a text in place of a column is why it has no numbers, raised only when it is read."""
 
     def __getitem__(self, name: str) -> np.ndarray:
-        found = self._columns[name]
+        found = self.data[name]
         if isinstance(found, str):
             raise InputOutputError(found)
         return found
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._columns
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
 
 
 def read_table(path: Path, delimiter: str = ",", empty: bool = False) -> Mapping[str, np.ndarray]:
