@@ -320,6 +320,8 @@ def looked_at(path: Path, check: Callable[[h5py.File], None] | None, complaint: 
     except (OSError, ValueError) as error:  # the file system refuses; ValueError: a name with a null character
         raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
+        if not h5py.is_hdf5(path):
+            raise FormatError("it is no HDF5 file")
         if check and (fault := fault_in(path, check)):
             raise FormatError(fault)
         with open_file(path) as file:
