@@ -10,10 +10,11 @@ from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
 from mbsim_cli.assembly.position.equations import of_coordinates
 from mbsim_cli.assembly.tree.kinematics import measured, poses
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.codes import OF_COORDINATES, TYRES, Force
+from mbsim_cli.model.codes import OF_COORDINATES, TYRES, Force, Operation
 from mbsim_cli.model.coordinates import kinds, of_columns
-from mbsim_cli.model.layout import NONE, STEP
+from mbsim_cli.model.layout import NONE, STEP, Curves, Signals
 from mbsim_cli.model.problem import Problem, instants_of
+from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import ends, going_on, terms_of
 from mbsim_cli.solve.inverse.analysis import with_natural_values
 from mbsim_cli.solve.natural.joint_motion import in_joint_coordinates
@@ -117,6 +118,16 @@ def _uses(problem: Problem, state: State) -> Iterator[Use]:
     timed = [*model.constraints.law, *(problem.prescribed.law if problem.prescribed is not None else ())]
     for law in timed:
         yield Use(law, "the time", state.time)
+    measures = model.measures
+    if isinstance(measures.curves, Curves):
+        for law, offset, first, end in zip(
+            measures.curves.law, measures.theta, measures.first, measures.first[1:], strict=False
+        ):
+            if law != NONE:
+                (column,) = of_columns(model.tree, measures.coordinate[end - 1 : end])
+                sign = problem.theta[offset + end - first]
+                yield Use(law, "the coordinate that it follows", sign * state.z[column])
+    yield from _called(problem, state)
     for f, kind in enumerate(model.forces.kind):
         of_time, of_elongation, of_rate = model.forces.law[f, :3]
         if kind == Force.ALONG_MEASURE and (of_elongation != NONE or of_rate != NONE):
@@ -130,6 +141,22 @@ def _uses(problem: Problem, state: State) -> Iterator[Use]:
             yield Use(of_time, f"x under the wheel of tyre '{names.forces[f]}'", x)
         else:
             yield Use(of_time, "the time", state.time)
+
+
+def _called(problem: Problem, state: State) -> Iterator[Use]:
+    """Laws that expressions of forces and states call, with what they are called at."""
+    signals = problem.model.signals
+    if not isinstance(signals, Signals) or Operation.LAW not in signals.code:
+        return
+    instant = Instant(problem, problem.theta, np.zeros((problem.theta.size, 0)))
+    instant.state.z[:], instant.state.zd[:] = state.z, state.zd
+    instant.evaluate(state.time)
+    work: Any = instant.work.kin.signals
+    for u, offset in enumerate(signals.offset):
+        for i in range(signals.first_step[u], signals.first_step[u + 1]):
+            if signals.code[i] == Operation.LAW:
+                argument, law, _ = signals.operand[i]
+                yield Use(law, "the value that it is called at", work.value[offset + argument])
 
 
 def _natural(problem: Problem, f: int) -> float:

@@ -81,6 +81,45 @@ def test_an_analysis_ends_where_it_leaves_a_table(tmp_path, monkeypatch, place, 
         assert np.isfinite(file["sensors/f"][:]).all()
 
 
+FOLLOWING = """
+mbsim: 1
+gravity: [0, -9.81, 0]
+laws: {table: {type: spline, x: [-0.05, 0, 0.05], values: [-0.01, 0, 0.02]}}
+bodies: {a: {mass: 1}, b: {mass: 0.5}}
+joints:
+  a: {type: prismatic, bodies: [a, ground], point: origin, axis: y}
+  b: {type: prismatic, bodies: [ground, b], point: origin, axis: x}
+ELEMENT
+sensors: {p: {type: position, point: a.origin}}
+objectives: {last: {final: p.y}}
+analysis: {formulation: FORMULATION, step: 0.005, duration: 0.2}
+"""
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural", "ali1p-rtdyn1"])
+@pytest.mark.parametrize(
+    ("element", "words"),
+    [
+        (
+            "constraints: {cam: {type: coupling, of: b.displacement, by: a.displacement, law: table}}",
+            "the coordinate that it follows",
+        ),
+        (
+            'forces: {f: {type: drive, coordinate: b.displacement, value: "table(a.displacement)"}}',
+            "the value that it is called at",
+        ),
+    ],
+)
+def test_a_table_that_a_coordinate_leaves_is_named(tmp_path, element, words, formulation):
+    """A cam and an expression: a falls out of the table after 0.1 s, its joint counts upwards."""
+    path = tmp_path / "model.yaml"
+    path.write_text(FOLLOWING.replace("ELEMENT", element).replace("FORMULATION", formulation))
+    sentence = rf"^the table of laws\.table ends: it covers -0\.05 to 0\.05, and {words} is 0\.05"
+    with pytest.raises(AnalysisError, match=sentence) as caught:
+        evaluated(path)
+    assert float(str(caught.value).split(" at t = ")[1].split()[0]) == pytest.approx(np.sqrt(0.1 / 9.81), abs=0.01)
+
+
 def test_an_integration_that_pauses_between_instants_ends_there_too(tmp_path, monkeypatch):
     monkeypatch.setattr(open_tree, "steps_at_once", lambda *sizes: 2)
     path = written(tmp_path, "none", "elongation_law: e", ANALYSES["dop853"])

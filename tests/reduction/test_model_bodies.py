@@ -82,6 +82,12 @@ def said(tmp_path, *changes):
         ("pin: {set", "a.b: {set", "nodes.a.b: 'a.b' cannot be a name of a node; letters, digits, _ and -"),
         ("line: {y: 0}", "line: {nearest: [0.2, 0, 0]}", None),
         ("    flexible:\n", "    mass: 1\n    flexible:\n", "stands beside 'flexible', whose mesh or file gives it"),
+        (
+            "nodes: {pin: {set: pin}}",
+            "nodes: {pin: {set: pin}}\njoints: {J: {type: revolute, bodies: [ground, crank], point: origin, "
+            "axis: [z, pin.z]}}",
+            "joints.J.axis[1]: 'pin.z' is no vector of 'crank'; write z, which turns with the joint's point",
+        ),
         ("elements: [8, 2]", "elements: [80000, 200]", "mesh.elements: 16000000 elements are more than 2000000"),
     ],
 )

@@ -239,6 +239,11 @@ class References:
         look_up, known = (self.point, self.points) if found.kind == "own point" else (self.vector, self.vectors)
         before = len(self.review.issues)
         for body in bodies:
+            _, dot, own = found.name.partition(".")
+            if dot and found.kind == "own vector" and _nodes(self.review, body) != ():
+                hint = f"write {own}, which turns with the joint's point"
+                self.review.report(path, f"{found.name!r} is no vector of {body!r}", hint)
+                return
             look_up(path, body, found.name)
             if len(self.review.issues) > before and found.name not in known:
                 return  # on no body, and reported
