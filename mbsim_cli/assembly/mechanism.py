@@ -21,7 +21,7 @@ from mbsim_cli.assembly.tree.joints import (
 from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.assembly.tree.system import System, unit_of
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.model.codes import Column
+from mbsim_cli.model.codes import Column, Sensor
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, LoadedSignals
 from mbsim_cli.model.problem import Problem
@@ -29,29 +29,37 @@ from mbsim_cli.model.scales import scales_of
 from mbsim_cli.spec.geometry import dot, split, transpose
 from mbsim_cli.spec.joints import EULER_NAMES
 
-UNDETERMINED = 1e-6  # share of a constraint in a combination without any effect
-
 
 def require_loads(problem: Problem, closing: Closing, system: System) -> None:
-    """Raise ModelError if friction reads loads that redundant constraints leave undetermined."""
-    for joint in dict.fromkeys(joint for joint, _ in undetermined_loads(problem, closing, system)):
-        message = f"constraints that depend on each other leave the load of joint {joint!r} undetermined"
-        hint = "friction needs it: give a loss instead of dynamic, or hold nothing twice"
-        system.issue(f"joints.{joint}.friction", message, hint)
+    """Raise ModelError if friction or other forces read multipliers that redundant constraints leave undetermined."""
+    for name, axis in dict(undetermined_loads(problem, closing, system)).items():
+        undetermined = "constraints that depend on each other leave the {} undetermined"
+        if axis:
+            hint = "friction needs it: give a loss instead of dynamic, or hold nothing twice"
+            system.issue(f"joints.{name}.friction", undetermined.format(f"load of joint {name!r}"), hint)
+        else:
+            hint = "a force reads it: let it read what the motion determines, or hold nothing twice"
+            system.issue("forces", undetermined.format(f"multiplier of {name!r}"), hint)
     system.stop()
 
 
 def undetermined_loads(problem: Problem, closing: Closing, system: System) -> Iterator[tuple[str, str]]:
-    """Joints and axes along which constraints that depend on each other leave the load undetermined."""
-    if not isinstance(problem.model.signals, LoadedSignals) or not len(closing.redundant):
+    """Joints and axes along which constraints that depend on each other leave the load undetermined.
+
+    Also other constraints whose multipliers forces read, without an axis.
+    """
+    signals = problem.model.signals
+    if not isinstance(signals, LoadedSignals) or not len(closing.redundant):
         return
-    rows = closing.J / np.linalg.norm(closing.J, axis=1, keepdims=True)
-    left, sizes, _ = np.linalg.svd(rows)
-    null = left[:, np.count_nonzero(sizes > RANK_TOLERANCE) :]
-    for row in np.flatnonzero(np.abs(null).max(axis=1, initial=0.0) > UNDETERMINED):
-        joint, _, axis = problem.names.constraints[row].partition(".")
+    from mbsim_cli.solve.redundancy import undetermined_rows
+
+    read = signals.index[signals.kind == Sensor.MULTIPLIER]
+    for row in undetermined_rows(closing.J).tolist():
+        joint, _, axis = (name := problem.names.constraints[row]).partition(".")
         if axis and axis in getattr(system.joints.get(joint), "held", ""):
             yield joint, axis
+        elif row in read:
+            yield name, ""
 
 
 AGREES = 1e-3  # of the larger of two values: they are often written with three or four digits

@@ -286,7 +286,7 @@ def build(
         found = _assembled(packing, packing)
         if loads := list(undetermined_loads(found.problem, found.closing, packing.system)):
             cut = packing.system.topology.cut
-            packing = pack(model_file, choices, [(joint, axis) for joint, axis in loads if joint not in cut])
+            packing = pack(model_file, choices, [(joint, axis) for joint, axis in loads if axis and joint not in cut])
             found = _assembled(packing, packing)
             require_loads(found.problem, found.closing, packing.system)
         return found

@@ -46,6 +46,7 @@ CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, in its 
 SOLVED = 1e-12  # largest one that Newton leaves, the same
 ACCURATE = 1e-10  # derivatives of assembled positions, relative
 LOADED_ITERATIONS = 30  # of accelerations where forces read multipliers
+UNSETTLED = 1e-6  # of the largest multiplier: a larger change by the last iteration is no round-off
 
 
 class Initial(NamedTuple):
@@ -137,6 +138,8 @@ def accelerate(start: Evaluable, rows: np.ndarray) -> None:
             start.evaluate()
             if np.abs(x[n:]).max(initial=0.0) <= SETTLED * np.abs(state.lam).max(initial=0.0):
                 break
+        if loaded:
+            require_settled(x[n:], state.lam)
         kkt = _with_loads(start, kkt, rows)
         y = np.linalg.solve(kkt, -np.concatenate([start.out.dG, start.out.dphi[2][rows]]))
     except np.linalg.LinAlgError:
@@ -146,6 +149,15 @@ def accelerate(start: Evaluable, rows: np.ndarray) -> None:
         ) from None
     sens.zdd[:], sens.lam[rows] = y[:n], y[n:]
     _keep(start, rows, sens.lam)
+
+
+def require_settled(change: np.ndarray, multipliers: np.ndarray) -> None:
+    """Raise AnalysisError if the last iteration changed multipliers that forces read by more than round-off."""
+    if not np.abs(change).max(initial=0.0) <= UNSETTLED * np.abs(multipliers).max(initial=0.0):
+        raise AnalysisError(
+            f"accelerations and the multipliers that forces read do not converge in {LOADED_ITERATIONS} iterations; "
+            "do these forces grow faster with the multipliers than they can be balanced?"
+        )
 
 
 def _with_loads(start: Evaluable, kkt: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from mbsim_cli.model.layout import FlexibleTree, LoadedSignals
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
-from mbsim_cli.solve.initial import LOADED_ITERATIONS, assemble, forces_by_multipliers, require_closed
+from mbsim_cli.solve.initial import LOADED_ITERATIONS, assemble, forces_by_multipliers, require_closed, require_settled
 from mbsim_cli.solve.redundancy import rank_and_pivots
 from mbsim_cli.spec.reading.messages import unknown
 
@@ -213,7 +213,8 @@ class Mechanics:
     def accelerations(self, q: Any, v: Any, t: float = 0.0, *, forces: Any = None, derivatives: bool = False) -> Any:
         """q'' (n,) of a state that meets the constraints; ``forces`` (n,) act on the coordinates besides.
 
-        Raises AnalysisError where the mass matrix is singular on the motions that constraints allow.
+        Raises AnalysisError where the mass matrix is singular on the motions that constraints allow, or where
+        multipliers that forces read do not converge.
         """
         at = self._at(False, t, q, v)
         load = -at.work.eq.G if forces is None else self._vector("forces", forces) - at.work.eq.G
@@ -229,6 +230,8 @@ class Mechanics:
                 value, lam = value + change, lam + more
                 if np.abs(more).max() <= SETTLED * np.abs(lam).max():
                     break
+            if self._loaded:
+                require_settled(more, lam)
         if not derivatives:
             return value
         at = self._at(True, t, q, v, value, lam)

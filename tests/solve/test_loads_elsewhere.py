@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
-from mbsim_cli.errors import AnalysisError
+from mbsim_cli.errors import AnalysisError, ModelError
 
 pytestmark = pytest.mark.interpreted
 
@@ -98,6 +98,26 @@ def test_friction_by_loads_acts_in_accelerations_at_one_state(model):
     friction = 0.3 * 2 * 9.81 * np.tanh(4 * 0.5 / 0.1)
     found = mechanics.accelerations(*mechanics.state())[mechanics.coordinates.index("A.displacement")]
     assert found == pytest.approx((-100 * 0.1 - friction) / 2, rel=1e-9)
+
+
+def test_accelerations_that_no_multipliers_balance_are_refused(model):
+    """A force of -T^2 asks for T^2 + 1.5 T + g = 0, which no T solves."""
+    unbalanced = model(ROPE.replace("-50*A.displacement - 0.3*T*(1 + A.displacement)", "-T**2"))
+    mechanics = unbalanced.mechanics()
+    for call in (unbalanced.run, lambda: mechanics.accelerations(*mechanics.state())):
+        with pytest.raises(AnalysisError, match="multipliers that forces read do not converge in 30 iterations"):
+            call()
+
+
+def test_forces_that_read_undetermined_multipliers_are_refused(model):
+    """Two equal ropes share the load in many ways."""
+    twice = ROPE.replace(
+        "constraints: {rope:",
+        "constraints: {twin: {type: coupling, terms: {A.displacement: 2, B.displacement: 2}, offset: 0}, rope:",
+    )
+    with pytest.raises(ModelError, match="leave the multiplier of 'rope' undetermined"):
+        model(twice).run()
+    assert model(twice.replace("0.3*T", "0.3")).run().objectives["e"].flags
 
 
 def test_forces_at_one_state_that_read_multipliers_are_refused(model):
