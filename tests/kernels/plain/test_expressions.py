@@ -170,6 +170,16 @@ def test_slopes_of_steps(code, imaginary):
         )
 
 
+@pytest.mark.parametrize(
+    ("code", "a", "b"),
+    [(Operation.ATAN2, np.inf, 1.0), (Operation.ATAN2, 1.0, -np.inf), (Operation.POWER, np.inf, -0.5)],
+)
+def test_finite_values_of_infinite_operands_have_no_slopes(code, a, b):
+    value = operate(code, np.float64(a), np.float64(b), np.float64(0.0))
+    assert np.isfinite(value)
+    assert slopes_of(code, np.float64(a), np.float64(b), np.float64(0.0), value) == (0.0, 0.0, 0.0)
+
+
 @pytest.mark.parametrize("late", [0.0, 1e-20j])
 def test_infinite_and_undefined_operands(late):
     """Comparisons with infinity follow the order of numbers. An undefined operand gives an undefined result."""
