@@ -89,8 +89,8 @@ def velocities_agree(at):
     """Check ``pull_with_velocity``."""
     model, state, lines = at.model, at.state, (at.eq.lines, at.eq.line_rates)
     nu2, second = at.random(len(state.lam)), np.zeros_like(at.sens.lam)
-    vary_with_velocity(1.5, model, *lines, state.zd, at.sens.zd, at.kin, second)
-    pull_with_velocity(1.5, model, *lines, state.zd, at.padded(nu2), at.kin, at.adj.zd)
+    vary_with_velocity(1.0, model, *lines, state.zd, at.sens.zd, at.kin, second)
+    pull_with_velocity(model, *lines, state.zd, at.padded(nu2), at.kin, at.adj.zd)
     at.take(nu2.T @ second)
 
 

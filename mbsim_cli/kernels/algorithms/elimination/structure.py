@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, together
-from mbsim_cli.model.codes import BETWEEN_BODIES
 from mbsim_cli.model.coordinates import columns_read, kinds, moved_by
 from mbsim_cli.model.layout import NONE, FlexibleTree, Followers
 
@@ -107,8 +106,7 @@ def with_followers(model, columns):
 
 def _measure_columns(model, measure):
     pairs, measures = model.pairs, model.measures
-    if measures.kind[measure] in BETWEEN_BODIES and measures.pair[measure] != NONE:
-        pair = measures.pair[measure]
+    if (pair := measures.pair[measure]) != NONE:
         return pairs.column[pairs.first[pair] : pairs.first[pair + 1]]
     return measures.coordinate[measures.first[measure] : measures.first[measure + 1]]
 

@@ -385,8 +385,8 @@ def pull_line_rates(a, b, k, L, L1, L2, first, second, adj_out):
 
 
 @kernel
-def pull_with_velocity(factor, model, lines, rates, zd, nu2, kin, zd_out):
-    """Add ``factor`` times 2 J'^T nu2, what Phi'' alone is of z', to zd (n, p): transposes ``vary_with_velocity``.
+def pull_with_velocity(model, lines, rates, zd, nu2, kin, zd_out):
+    """Add 2 J'^T nu2, the slope of nu2 . Phi'' by z', to zd (n, p): transposes ``vary_with_velocity``.
 
     It is part of ``pull_constraint_rates`` too.
     """
@@ -396,7 +396,7 @@ def pull_with_velocity(factor, model, lines, rates, zd, nu2, kin, zd_out):
         pair = measures.pair[m]
         for g in range(0, nu2.shape[1], width(nu2)):
             k = block(nu2, g)
-            hat = 2.0 * factor * at(nu2, r, k)
+            hat = 2.0 * at(nu2, r, k)
             if pair != NONE:
                 L, L1 = motion_at(lines, r), six_at(rates, r, 0)
                 for j in range(pairs.first[pair], pairs.first[pair + 1]):

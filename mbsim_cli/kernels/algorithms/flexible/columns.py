@@ -46,8 +46,8 @@ def motion_of(model, state, kin):
     return motion_alone(kin.motion)
 
 
-@with_columns(lambda model, theta, directions, state, kin, sens, tw: motion_alone(sens))
-def columns_varied(model, theta, directions, state, kin, sens, tw):
+@with_columns(lambda model, theta, directions, state, sens, tw: motion_alone(sens))
+def columns_varied(model, theta, directions, state, sens, tw):
     """Vary the motion of columns."""
     change = motion_alone(tw.change)
     vary_motion_of_columns(model.tree, theta, directions.dtheta, motion_alone(state), motion_alone(sens), change)
@@ -141,8 +141,8 @@ def bring_variation(model, theta, dtheta, z, dz, kin, comp, tw, dG_out):
     vary_rows(model.tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, dG_out)
 
 
-@with_columns(lambda model, theta, state, kin, adj: None)
-def bring_adjoints(model, theta, state, kin, adj):
+@with_columns(lambda model, theta, state, adj: None)
+def bring_adjoints(model, theta, state, adj):
     """Adjoints of columns, which are cleared, to coordinates and numbers."""
     pull_columns(model.tree, theta, motion_alone(state), adj)
 

@@ -83,4 +83,4 @@ def pull_read(model, theta, reactions, t, state, kin, comp, eq, pulling, hat, ad
     pull_flexible_bodies(model, theta, motion_alone(acting.motion), True, kin, moving, columns)
     pull_tree(model.tree, theta, acting.motion.z, kin, comp, virtual_of(model, pulling.none), columns)
     pull_gravity(columns)
-    bring_adjoints(model, theta, motion_alone(state), kin, adj)
+    bring_adjoints(model, theta, motion_alone(state), adj)

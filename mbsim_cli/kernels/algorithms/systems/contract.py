@@ -51,7 +51,6 @@ rotate_prediction = _of_system(
 )
 constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
 load = _of_system("load", "``move_bodies``, forces and the residual G of the state; needs ``place`` and ``constrain``.")
-evaluate = _of_system("evaluate", "``place``, ``constrain`` and ``load``: kinematics, Phi, J and G at the state.")
 tangent = _of_system("tangent", "``move_columns``, and T = M + beta C + gamma K at the state evaluated last.")
 # The same without constraints, of open trees
 evaluate_free = _of_system("evaluate_free", "Kinematics and residual G at the state.")
@@ -97,6 +96,14 @@ pull_residual = _of_system(
 
 
 # The same in all coordinates ------------------------------------------------------------------------------------------
+
+
+@merged
+def evaluate(model, theta, t, at_center, state, kin, comp, eq):
+    """Kinematics, Phi, J and G at the state."""
+    place(model, theta, state.z, at_center, kin)
+    constrain(model, theta, t, state.z, kin, eq)
+    load(model, theta, t, state, kin, comp, eq)
 
 
 @merged

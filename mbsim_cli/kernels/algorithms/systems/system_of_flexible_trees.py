@@ -115,12 +115,6 @@ def constrain(model, theta, t, z, kin, eq):
     jacobian_to_coordinates(model.tree, kin.rows, kin.J, eq.J)
 
 
-def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    place(model, theta, state.z, at_center, kin)
-    constrain(model, theta, t, state.z, kin, eq)
-    load(model, theta, t, state, kin, comp, eq)
-
-
 @inlined
 def load(model, theta, t, state, kin, comp, eq):
     motion, found = motion_alone(kin.motion), comp.equations
@@ -229,6 +223,6 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
     """The transpose of ``vary_rates_with_velocity``."""
-    pull_with_velocity(1.0, model, eq.lines, eq.line_rates, kin.motion.zd, nu2, kin, adj.columns.zd)
+    pull_with_velocity(model, eq.lines, eq.line_rates, kin.motion.zd, nu2, kin, adj.columns.zd)
     pull_rows(model.tree, kin.rows, adj.each, adj.columns.zd, zd_out)
     pull_stiffened_speeds(model.tree, theta, kin.J, adj.each, zd, nu2, zd_out)

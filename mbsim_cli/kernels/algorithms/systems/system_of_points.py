@@ -106,12 +106,6 @@ def constrain(model, theta, t, z, kin, eq):
     weld_nodes(model, theta, z, eq.phi, eq.J)
 
 
-def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    place(model, theta, state.z, at_center, kin)
-    constrain(model, theta, t, state.z, kin, eq)
-    load(model, theta, t, state, kin, comp, eq)
-
-
 @inlined
 def load(model, theta, t, state, kin, comp, eq):
     move_bodies(model, theta, state, kin)

@@ -111,12 +111,6 @@ def constrain(model, theta, t, z, kin, eq):
     constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
 
 
-def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    position_kinematics(model.tree, theta, state.z, at_center, kin)
-    constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
-    load(model, theta, t, state, kin, comp, eq)
-
-
 @inlined
 def load(model, theta, t, state, kin, comp, eq):
     motion = motion_alone(state)
@@ -159,7 +153,7 @@ def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
     rows = rows_of(model, tw, dG_out)[0]
-    change = columns_varied(model, theta, directions, state, kin, sens, tw)
+    change = columns_varied(model, theta, directions, state, sens, tw)
     column_kinematics(model.tree, theta, motion_of(model, state, kin), kin)
     vary_kinematics(model.tree, theta, directions, kin, change, tw)
     slope_moved(model, theta, kin)
@@ -189,7 +183,7 @@ def pull_free(model, theta, t, state, kin, comp, virtual, adj):
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
     pull_gravity(columns)
     bring_virtual(model, theta, state.z, comp, virtual, adj)
-    bring_adjoints(model, theta, state, kin, adj)
+    bring_adjoints(model, theta, state, adj)
 
 
 @merged
@@ -225,7 +219,7 @@ def measure(model, theta, m, state, kin):
 
 
 def vary_bodies_of(model, theta, directions, state, kin, sens, tw):
-    change = columns_varied(model, theta, directions, state, kin, sens, tw)
+    change = columns_varied(model, theta, directions, state, sens, tw)
     vary_kinematics(model.tree, theta, directions, kin, change, tw)
 
 
@@ -272,7 +266,7 @@ def pull_readings(model, theta, t, state, kin, comp, none, hat, adj):
     pull_signals(model, theta, t, motion, kin, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, none), columns)
     pull_gravity(columns)
-    bring_adjoints(model, theta, state, kin, adj)
+    bring_adjoints(model, theta, state, adj)
 
 
 def pull_rates(model, theta, t, state, eq, kin, comp, none, nu1, nu2, adj):
@@ -280,11 +274,11 @@ def pull_rates(model, theta, t, state, eq, kin, comp, none, nu1, nu2, adj):
     clear_bodies(columns)
     pull_constraint_rates(model, theta, t, motion, kin, eq.lines, eq.line_rates, nu1, nu2, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, none), columns)
-    bring_adjoints(model, theta, state, kin, adj)
+    bring_adjoints(model, theta, state, adj)
 
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
-    pull_with_velocity(1.0, model, eq.lines, eq.line_rates, zd, nu2, kin, zd_out)
+    pull_with_velocity(model, eq.lines, eq.line_rates, zd, nu2, kin, zd_out)
 
 
 def pull_at_rest(model, theta, t, state, eq, kin, comp, virtual, no_nu, adj):
@@ -302,7 +296,7 @@ def pull_at_rest(model, theta, t, state, eq, kin, comp, virtual, no_nu, adj):
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moving, no_nu, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
     bring_virtual(model, theta, state.z, comp, virtual, adj)
-    bring_adjoints(model, theta, state, kin, adj)
+    bring_adjoints(model, theta, state, adj)
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
@@ -315,4 +309,4 @@ def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
     pull_gravity(columns)
     bring_virtual(model, theta, state.z, comp, virtual, adj)
-    bring_adjoints(model, theta, state, kin, adj)
+    bring_adjoints(model, theta, state, adj)
