@@ -48,9 +48,9 @@ from mbsim_cli.kernels.algorithms.natural.workspace import (
 )
 from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
-from mbsim_cli.kernels.drivers.instants import Linearisation, close_loops, linearise, stand
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
+from mbsim_cli.kernels.drivers.time_points import Linearisation, close_loops, linearise, stand
 from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import Element
 from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDEST, WHOLE, Control, Equations, State
@@ -73,7 +73,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.breakpoints import onsets_of
 
 if TYPE_CHECKING:
-    from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
+    from mbsim_cli.kernels.drivers.pull_back import MotionAdjoints
 
 NO_ROWS = np.zeros(0, np.int64)
 STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates
@@ -321,7 +321,7 @@ def adjoints_of(model: Model, size: int, p: int, dtype: type) -> Adjoints:
 
 def motion_adjoints(model: Model, rows: int, p: int, dtype: type) -> "MotionAdjoints":
     """Allocate adjoints of the motion at ``rows`` time points."""
-    from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
+    from mbsim_cli.kernels.drivers.pull_back import MotionAdjoints
 
     _, n, m = sizes(model)
     return MotionAdjoints(*(zeros((rows, k, p), dtype) for k in (n, n, n, m)))

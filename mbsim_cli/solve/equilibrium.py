@@ -17,7 +17,7 @@ from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import going_on
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed, require_forces_alone
-from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE, kept_in_range, rank_and_pivots, without_columns
+from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE, of_least_norm, rank_and_pivots, without_columns
 from mbsim_cli.solve.tape import Tape
 
 # Modes of a mechanism at rest: stiffness and mass in the directions that constraints leave free.
@@ -27,7 +27,7 @@ ROUND_OFF = 1e-13  # the same over the forces, where nothing is stiff
 
 
 @dataclass(frozen=True)
-class Modes:
+class StiffnessModes:
     """Modes of unit mass in which the symmetric part of the stiffness is diagonal, d of them."""
 
     shape: np.ndarray  # (n, d) coordinates of each mode
@@ -90,7 +90,7 @@ class Statics:
         """Derivative (n, n) of the forces by the coordinates, at the state that ``unit`` evaluated last."""
         return self.unit.out.dG[:, : self.unit.n]
 
-    def search(self) -> tuple[Modes, int]:
+    def search(self) -> tuple[StiffnessModes, int]:
         """Search from the present state along the forces for an equilibrium; return its modes and the iterations."""
         radius = FIRST_RADIUS
         self._close()
@@ -122,7 +122,7 @@ class Statics:
         unbalanced = self._unbalanced(int(np.argmax(np.abs(force))), force)
         raise AnalysisError(f"no static equilibrium was found in {iteration} iterations: {unbalanced}; {ADVICE}")
 
-    def modes(self, force: np.ndarray) -> Modes:
+    def modes(self, force: np.ndarray) -> StiffnessModes:
         """Modes at the state, where forces (n,) are unbalanced; stiffness below the round-off of ``load`` is zero."""
         self.unit.evaluate()
         K, J, inner = self.stiffness, self.eq.J[:, self.free], np.eye(self.free.size)
@@ -139,9 +139,9 @@ class Statics:
         coupled = np.maximum(np.abs(stiffness).max(axis=0, initial=0.0), np.abs(stiffness).max(axis=1, initial=0.0))
         noise = ROUND_OFF * self.load * np.abs(shape).max(axis=0, initial=0.0) ** 2
         neutral = coupled <= np.maximum(NEUTRAL * np.abs(value).max(initial=0.0), noise)
-        return Modes(shape, stiffness, value, shape.T @ force, neutral)
+        return StiffnessModes(shape, stiffness, value, shape.T @ force, neutral)
 
-    def modes_behind(self, change: np.ndarray) -> Modes:
+    def modes_behind(self, change: np.ndarray) -> StiffnessModes:
         """Modes after a last change: unbalanced forces near an equilibrium could hide neutral modes."""
         self.state.z[:] += change
         self._close()
@@ -173,7 +173,7 @@ class Statics:
         carried = np.abs(self.eq.J.T * self.state.lam).max(initial=0.0)
         self.load = max(self._least_load, float(carried), float(np.abs(left).max(initial=0.0)))
 
-    def _changes(self, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
+    def _changes(self, modes: StiffnessModes) -> tuple[np.ndarray, np.ndarray]:
         """Newton's change of the coordinates (n,), and a change along neutral modes on which a force acts (n,)."""
         stiff = ~modes.neutral
         amount = np.zeros_like(modes.force)
@@ -231,7 +231,7 @@ class Equilibrium:
 
     held: np.ndarray  # coordinates that keep their initial values: those asked for, and those of neutral modes
     rows: np.ndarray  # independent constraints, which carry multipliers
-    modes: Modes
+    modes: StiffnessModes
     iterations: int
     tangent: np.ndarray  # of the other coordinates and of multipliers of the rows, as ``NearestEquilibrium.tangent``
 
@@ -239,7 +239,7 @@ class Equilibrium:
 class NearestEquilibrium(Statics):
     """Search for the equilibrium nearest to the initial position, if neutral modes allow several."""
 
-    def find(self, initial: np.ndarray) -> tuple[np.ndarray, np.ndarray, Modes, int]:
+    def find(self, initial: np.ndarray) -> tuple[np.ndarray, np.ndarray, StiffnessModes, int]:
         """Go to the equilibrium, neutral coordinates to their ``initial`` values.
 
         Returns held coordinates, rows with multipliers, modes there, and iterations of the search.
@@ -268,14 +268,14 @@ class NearestEquilibrium(Statics):
             f"next; {ADVICE}"
         )
 
-    def _held_by(self, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
+    def _held_by(self, modes: StiffnessModes) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates that are held, those of neutral modes too, and independent constraints of the others."""
         rank, order = rank_and_pivots(np.linalg.qr(modes.shape[:, modes.neutral])[0].T)
         held = np.sort(np.concatenate([self.hold, order[:rank]]))  # these measure the neutral modes best
         rank, order = rank_and_pivots(np.delete(self.eq.J.real, held, axis=1).T)
         return held, np.sort(order[:rank])
 
-    def _nearest(self, initial: np.ndarray, modes: Modes) -> Modes:
+    def _nearest(self, initial: np.ndarray, modes: StiffnessModes) -> StiffnessModes:
         """Go to the equilibrium nearest to the ``initial`` position, of those that neutral modes lead to.
 
         Which coordinates measure them best there does not depend on where the search ended.
@@ -297,7 +297,7 @@ class NearestEquilibrium(Statics):
                 self.state.z[:], radius = before, 0.5 * radius
         return modes
 
-    def return_held(self, initial: np.ndarray, held: np.ndarray, rows: np.ndarray, modes: Modes) -> None:
+    def return_held(self, initial: np.ndarray, held: np.ndarray, rows: np.ndarray, modes: StiffnessModes) -> None:
         """Solve all equations with the held coordinates at their initial values, approached in steps if necessary."""
         origin = self.state.z[held].copy()
         done, step = 0.0, 1.0
@@ -407,8 +407,7 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
     require_forces_alone(start, found.still.evaluate, "the search for an equilibrium")
     if not np.isfinite(found.eq.G).all():
         raise AnalysisError(NO_FORCE, (0.0, start.state.z.real.copy(), np.zeros(start.n)))
-    if rows.size < start.m:
-        start.state.lam[:] = kept_in_range(without_columns(found.eq.J, held), start.state.lam)
+    start.state.lam[:] = of_least_norm(without_columns(found.eq.J, held), rows, start.state.lam)
     start.sens.z[held] = d_initial[held]
     found.unit.evaluate()
     tangent = found.tangent(all_but(start.n, held), rows)
@@ -417,8 +416,7 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
         start.evaluate()
         change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
         start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]
-        if rows.size < start.m:
-            start.sens.lam[:] = kept_in_range(without_columns(found.eq.J, held), start.sens.lam)
+        start.sens.lam[:] = of_least_norm(without_columns(found.eq.J, held), rows, start.sens.lam)
     return Equilibrium(held, rows, modes, iterations, tangent)
 
 

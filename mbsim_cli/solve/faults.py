@@ -368,7 +368,7 @@ class Failed(NamedTuple):
     step: float
     state: State  # the last iterate
     correction: np.ndarray  # (n,) the last one, that led to it
-    push: np.ndarray  # (m,) the same of multipliers
+    of_multipliers: np.ndarray  # (m,) the same
     weight: np.ndarray  # (n,) inertia of coordinates
     past: np.ndarray  # (n, k) backward differences of accelerations up to the step before
     gaps: np.ndarray  # (m,) of constraints that the correction was to close, by the inertia that they meet
@@ -377,7 +377,7 @@ class Failed(NamedTuple):
 
 def why_not_converged(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> str | None:
     """A sentence on why Newton's iteration did not converge, or None if no cause is found."""
-    if not all(np.isfinite(part).all() for part in (*failed.state[:4], failed.correction, failed.push)):
+    if not all(np.isfinite(part).all() for part in (*failed.state[:4], failed.correction, failed.of_multipliers)):
         return None
     softest, found = _softest(failed, problem.names), list[str | None]()
     if softest:
@@ -438,7 +438,7 @@ def _bend(failed: Failed, at: Evaluable) -> np.ndarray:
         state.z[:] = last.z.real + 0.25 * h * h * x
         state.zd[:] = last.zd.real + 0.5 * h * x
         state.zdd[:] = last.zdd.real + x
-        state.lam[:] = last.lam.real + back * failed.push
+        state.lam[:] = last.lam.real + back * failed.of_multipliers
         at.evaluate(failed.time)
         return at.work.eq.G.real.copy()
 

@@ -22,7 +22,7 @@ from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, Geometry, Instant, WorkAtInstant
 from mbsim_cli.solve.faults import require_defined
-from mbsim_cli.solve.redundancy import Partition, broken_equations, broken_identities, kept_in_range, partition_of
+from mbsim_cli.solve.redundancy import Partition, broken_equations, broken_identities, of_least_norm, partition_of
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.equilibrium import Equilibrium
@@ -134,7 +134,7 @@ def accelerate(start: Evaluable, rows: np.ndarray) -> None:
                 raise np.linalg.LinAlgError
             state.zdd[:] += x[:n]
             state.lam[rows] += x[n:]
-            _keep(start, rows, state.lam)
+            state.lam[:] = of_least_norm(eq.J, rows, state.lam)
             start.evaluate()
             if np.abs(x[n:]).max(initial=0.0) <= SETTLED * np.abs(state.lam).max(initial=0.0):
                 break
@@ -148,7 +148,7 @@ def accelerate(start: Evaluable, rows: np.ndarray) -> None:
             "is there a coordinate that no mass or inertia resists?"
         ) from None
     sens.zdd[:], sens.lam[rows] = y[:n], y[n:]
-    _keep(start, rows, sens.lam)
+    sens.lam[:] = of_least_norm(eq.J, rows, sens.lam)
 
 
 def require_settled(change: np.ndarray, multipliers: np.ndarray) -> None:
@@ -189,12 +189,6 @@ def require_forces_alone(at: Evaluable, evaluate: Callable[[], object], analysis
             f"{analysis} does not solve for forces that depend on multipliers, or friction on loads (dynamic); "
             "forward dynamics from a declared start does"
         )
-
-
-def _keep(start: Evaluable, rows: np.ndarray, multipliers: np.ndarray) -> None:
-    """Where rows depend on the independent ``rows``, keep multipliers (m, ...) in the range of J."""
-    if rows.size < start.m:
-        multipliers[:] = kept_in_range(start.work.eq.J, multipliers)
 
 
 class StartPosition(NamedTuple):

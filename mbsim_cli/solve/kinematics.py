@@ -20,7 +20,7 @@ from mbsim_cli.solve.blocks import first_rows
 from mbsim_cli.solve.faults import LEAST_INERTIA
 from mbsim_cli.solve.forward import Simulation, in_blocks, steps_of_block
 from mbsim_cli.solve.initial import Initial, assemble_closed
-from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
+from mbsim_cli.solve.redundancy import of_least_norm, rank_and_pivots
 from mbsim_cli.solve.tape import Tape
 
 ITERATIONS = 12  # of Newton, in a step
@@ -219,8 +219,7 @@ class Sampler:
         at, rows = self.at, self.path.rows
         for found, load in ((at.state.lam, at.work.eq.G), (at.sens.lam, at.out.dG)):
             found[rows] = -np.linalg.solve(at.work.eq.J[rows].T, load)
-            if rows.size < at.m:
-                found[:] = kept_in_range(at.work.eq.J, found)
+            found[:] = of_least_norm(at.work.eq.J, rows, found)
             at.evaluate(time)
 
 

@@ -64,6 +64,11 @@ def kept_in_range(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
     return J @ preimage(J, multipliers)
 
 
+def of_least_norm(J: np.ndarray, rows: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    """``kept_in_range`` where equations depend on the independent ``rows``; elsewhere multipliers stay as they are."""
+    return multipliers if rows.size == J.shape[-2] else kept_in_range(J, multipliers)
+
+
 def without_columns(J: np.ndarray, held: np.ndarray) -> np.ndarray:
     """J (..., n) with zeros for coordinates that are held: forces on those do not determine multipliers."""
     rest = J.copy()

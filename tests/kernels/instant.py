@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.instants import Linearisation, linearise
+from mbsim_cli.kernels.drivers.time_points import Linearisation, linearise
 from mbsim_cli.solve import allocate
 
 EPS = 1e-30

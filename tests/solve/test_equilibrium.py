@@ -10,7 +10,7 @@ import yaml
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.solve.equilibrium import Modes, Statics, equilibrium
+from mbsim_cli.solve.equilibrium import Statics, StiffnessModes, equilibrium
 from mbsim_cli.solve.faults import body_of_negative_inertia
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble
@@ -423,6 +423,6 @@ def test_open_trees_start_there_too(tmp_path, formulation):
 def test_modes_that_are_only_coupled_change_by_finite_amounts(rest):
     """Forces without a potential couple two modes, one of no stiffness of its own; they may drive it or not."""
     stiffness = np.array([[0.0, 1.0], [-1.0, rest]])
-    modes = Modes(np.eye(2), stiffness, np.diag(stiffness), np.array([0.0, 3.0]), np.zeros(2, dtype=bool))
+    modes = StiffnessModes(np.eye(2), stiffness, np.diag(stiffness), np.array([0.0, 3.0]), np.zeros(2, dtype=bool))
     newton, fall = Statics._changes(SimpleNamespace(load=1.0), modes)
     assert np.isfinite(newton).all() and newton[0] == 0.0 and newton[1] < 0.0 and not fall.any()

@@ -256,8 +256,8 @@ def is_divided(scheme, work):
 
 
 @merged
-def accept(reached, scheme, control, case):
-    """Count an accepted step, which ends at the state and at the time ``reached``, and begin the next one there.
+def accept(step_end, scheme, control, case):
+    """Count an accepted step, which ends at the state and at the time ``step_end``, and begin the next one there.
 
     Returns EVALUATE, or the status that ends the call.
     """
@@ -265,7 +265,7 @@ def accept(reached, scheme, control, case):
     clock, course, h = work.clock, work.course, work.course[LENGTH]
     if control.adaptive:
         factor = factor_of(course[ERROR], control, course[REJECTED] != 0.0)
-        clock[SIZE] = next_size(h, factor, reached, clock, work.breakpoints)
+        clock[SIZE] = next_size(h, factor, step_end, clock, work.breakpoints)
     else:
         grow(scheme.step, clock)
     for c in range(work.owed.z.size):
@@ -273,7 +273,7 @@ def accept(reached, scheme, control, case):
         work.carry.zd[c] = work.owed.zd[c]
     keep_stage(0, state, sens, work.stages)
     work.counters[STEPS] += 1
-    move_clock(reached, h, scheme.step, clock, work.breakpoints, case.inside)
+    move_clock(step_end, h, scheme.step, clock, work.breakpoints, case.inside)
     course[REJECTED] = 0.0
     return EVALUATE if stays_finite(state, sens) else Status.NOT_FINITE.value
 

@@ -106,9 +106,9 @@ def take_in(regular, scheme, case):
     course, probe, d_probe, stages = work.course, work.probe, work.d_probe, work.stages
     t, stage, h = work.clock[TIME], int(course[STAGE_OF]), course[LENGTH]
     keep_stage(stage, probe, d_probe, stages)
-    accepted, reached = stage >= s, 0.0
+    accepted, step_end = stage >= s, 0.0
     if accepted:
-        reached = end_by_clock(work.clock, h, scheme.step, scheme.end, control.adaptive, work.breakpoints)
+        step_end = end_by_clock(work.clock, h, scheme.step, scheme.end, control.adaptive, work.breakpoints)
     if stage == s:
         copy_state(probe, d_probe, work.trial, work.d_trial)
     if control.adaptive and (stage == s or not regular):
@@ -127,9 +127,9 @@ def take_in(regular, scheme, case):
     if accepted and not (between and stage < tableau.c.size):
         if between:
             form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
-        write_step(t, reached, h, stage, s, state, stages, work.trial, case.steps)
+        write_step(t, step_end, h, stage, s, state, stages, work.trial, case.steps)
         copy_state(work.trial, work.d_trial, state, sens)
         course[STAGE_OF] = 0.0
-        return accept(reached, scheme, control, case)
+        return accept(step_end, scheme, control, case)
     course[STAGE_OF] = stage
     return EVALUATE

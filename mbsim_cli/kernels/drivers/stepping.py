@@ -96,36 +96,36 @@ def count_step(control, clock, begun, rejected):
 @kernel
 def end_by_clock(clock, h, step, end, adaptive, breakpoints):
     """The clock's time + h without the round-off of sums; on the near side of a breakpoint that it meets."""
-    reached, i = clock[TIME] + h, next_breakpoint(clock)
-    if i < breakpoints.time.size and reached > breakpoints.before[i] - smallest_step(reached, end):
+    step_end, i = clock[TIME] + h, next_breakpoint(clock)
+    if i < breakpoints.time.size and step_end > breakpoints.before[i] - smallest_step(step_end, end):
         return breakpoints.before[i]
     if not adaptive:
-        row = step * np.round(reached / step)
-        return row if np.abs(reached - row) <= MEETS * end else reached
-    return end if reached > end - MEETS * end else reached
+        row = step * np.round(step_end / step)
+        return row if np.abs(step_end - row) <= MEETS * end else step_end
+    return end if step_end > end - MEETS * end else step_end
 
 
 @kernel
-def meets_breakpoint(reached, clock, breakpoints):
-    """Whether a step to ``reached`` ends at a breakpoint."""
+def meets_breakpoint(step_end, clock, breakpoints):
+    """Whether a step to ``step_end`` ends at a breakpoint."""
     i = next_breakpoint(clock)
-    return i < breakpoints.time.size and reached == breakpoints.before[i]
+    return i < breakpoints.time.size and step_end == breakpoints.before[i]
 
 
 @kernel
-def next_size(h, factor, reached, clock, breakpoints):
+def next_size(h, factor, step_end, clock, breakpoints):
     """Size behind a step of length h that may grow by ``factor``; that a breakpoint cut it off makes none shorter."""
-    return max(h * factor, clock[SIZE] if meets_breakpoint(reached, clock, breakpoints) else 0.0)
+    return max(h * factor, clock[SIZE] if meets_breakpoint(step_end, clock, breakpoints) else 0.0)
 
 
 @kernel
-def move_clock(reached, h, step, clock, breakpoints, inside):
+def move_clock(step_end, h, step, clock, breakpoints, inside):
     """Go on to the end of a step of length h; the time points inside it are due."""
     clock[PARTS] = max(1.0, np.ceil(h / (INTERVALS * step)))
     clock[DUE] = clock[PARTS] * inside.share.size
     clock[BEGIN] = clock[TIME]
-    meets = meets_breakpoint(reached, clock, breakpoints)
-    clock[TIME] = breakpoints.time[next_breakpoint(clock)] if meets else reached
+    meets = meets_breakpoint(step_end, clock, breakpoints)
+    clock[TIME] = breakpoints.time[next_breakpoint(clock)] if meets else step_end
 
 
 @merged

@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import constrain
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, block, width
 from mbsim_cli.kernels.compiler.simd import at as entry_of
-from mbsim_cli.kernels.drivers.pull_instants import pull_row
+from mbsim_cli.kernels.drivers.pull_back import pull_row
 from mbsim_cli.kernels.drivers.stepping import MEETS, Breakpoints
 from mbsim_cli.kernels.integrators import esdirk_adjoint, runge_kutta_adjoint
 from mbsim_cli.kernels.integrators.ali3p import State

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import fitting, padded, zeros
-from mbsim_cli.kernels.drivers.pull_instants import (
+from mbsim_cli.kernels.drivers.pull_back import (
     Asked,
     MotionAdjoints,
     ReactionWork,
     pull_back_reactions,
     pull_balance,
-    pull_instants,
+    pull_time_points,
 )
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.integrators.ali3p_derivatives import AdjointWork, Pulling
@@ -163,7 +163,7 @@ class InstantPuller:
             )
         )
         out = allocate.motion_adjoints(self._model, rows, self._p, dtype)
-        pull_instants(self._model, self._numbers, record, asked, self._work, self._pulling, out)
+        pull_time_points(self._model, self._numbers, record, asked, self._work, self._pulling, out)
         return out
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
+from mbsim_cli.kernels.drivers.pull_back import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import InverseBlock, Problem
@@ -26,7 +26,7 @@ from mbsim_cli.solve.constraint_forces import jacobians
 from mbsim_cli.solve.forward import in_blocks
 from mbsim_cli.solve.inverse.analysis import InverseAnalysis, Trajectory, inverse, with_natural_values
 from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, drives_of, saddle
-from mbsim_cli.solve.redundancy import kept_in_range
+from mbsim_cli.solve.redundancy import of_least_norm
 from mbsim_cli.solve.sparse import pulled
 from mbsim_cli.solve.tape import RunStart, Tape
 
@@ -89,8 +89,7 @@ class MotionPuller:
         adj = added(given, self.instants.pull(record, seen=hat))
         J, of_multipliers = self.jacobians(record), adj.lam
         if of_multipliers.any():
-            if self._rows.size < J.shape[1]:
-                of_multipliers = kept_in_range(J, of_multipliers)
+            of_multipliers = of_least_norm(J, self._rows, of_multipliers)
             mu = -np.linalg.solve(J[:, self._rows], of_multipliers[:, self._rows])
             adj = added(adj, self.instants.pull(record, mu=mu))
         self.pull_motion(record, J, adj)

@@ -17,7 +17,7 @@ from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import dense_eli
 from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints, pull_balance
+from mbsim_cli.kernels.drivers.pull_back import MotionAdjoints, pull_balance
 from mbsim_cli.kernels.drivers.record import Record, Steps, Stretch
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.drivers.sweep_back import StepPulling, SweepWork, sweep_back, sweep_steps

@@ -11,7 +11,7 @@ from mbsim_cli.kernels.algorithms.torques.lanes import LANES
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.inverse_dynamics import prescribe, pull_prescribed, vary_prescribed
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
-from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
+from mbsim_cli.kernels.drivers.pull_back import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Work
 from mbsim_cli.kernels.elements.spring import NATURAL, STIFFNESS

@@ -19,7 +19,7 @@ from mbsim_cli.solve.equilibrium import start_at_equilibrium
 from mbsim_cli.solve.forward import start
 from mbsim_cli.solve.initial import Initial, assemble_closed, quaternion_product, require_forces_alone
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
-from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
+from mbsim_cli.solve.redundancy import of_least_norm, rank_and_pivots
 
 SHORTEST = 1e-12  # s: earlier times count as the start
 ROUNDED = 1e-15  # relative, like the error of a few operations
@@ -340,7 +340,6 @@ def accelerate(at: Instant, hold: Sequence[int] = ()) -> np.ndarray:
     at.state.zdd[:] = x[:n]
     lam = np.zeros(m + len(held), x.dtype)
     lam[rows] = x[n:]
-    if rank < lam.size:
-        lam = kept_in_range(J, lam)
+    lam = of_least_norm(J, rows, lam)
     at.state.lam[:] = lam[:m]
     return lam[m:]

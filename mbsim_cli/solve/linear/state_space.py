@@ -20,7 +20,7 @@ from mbsim_cli.solve.blocks import reader_of, with_reactions
 from mbsim_cli.solve.breakpoints import laws_of_forces, terms_of
 from mbsim_cli.solve.linear.equations import AXES, LinearEquations, Linearising, Point
 from mbsim_cli.solve.linear.modes import about, modes_about
-from mbsim_cli.solve.redundancy import kept_in_range, rank_and_pivots
+from mbsim_cli.solve.redundancy import of_least_norm, rank_and_pivots
 
 CONSTANT_FORCE = 3  # where it stands in the block of a force along a measure
 OFFSETS = {  # numbers of a law that move all of its values
@@ -191,7 +191,7 @@ def _multipliers(J: np.ndarray, load: np.ndarray) -> np.ndarray:
     columns = rank_and_pivots(J.real[rows])[1][:rank]
     found = np.zeros((J.shape[0], load.shape[1]), load.dtype)
     found[rows] = -np.linalg.solve(J[np.ix_(rows, columns)].T, load[columns])
-    return found if rank == J.shape[0] else kept_in_range(J, found)
+    return of_least_norm(J, rows, found)
 
 
 RESONANT = 1e-12  # of the numbers in a matrix: the least singular value of one that can be inverted

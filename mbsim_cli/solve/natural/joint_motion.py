@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.pull_instants import MotionAdjoints
+from mbsim_cli.kernels.drivers.pull_back import MotionAdjoints
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.coordinates import kinds

@@ -325,14 +325,15 @@ def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out
 def _add_row(tree, theta, kin, body, sign, L, r, jacobian_out):
     """Add the power of the line L on what coordinates move a body by; the ground has none."""
     if body >= 0:
-        push, o, last = pushed(kin.pose, body, L), tree.pose[body] + POSE, trios_end(tree, body)
+        on_axes, o, last = forces_on_axes(kin.pose, body, L), tree.pose[body] + POSE, trios_end(tree, body)
         for s in range(tree.first[body], last, 3):
-            power = power_of_trio(theta, o, L[1], push)
+            power = power_of_trio(theta, o, L[1], on_axes)
             for axis in range(3):
                 add_to(jacobian_out, r, at(tree.column, s + axis), sign * power[axis])
             o += 3 * POSE
         for s in range(last, tree.first[body + 1]):
-            jacobian_out[r, tree.column[s]] += sign * (dot3(load3(theta, o), L[1]) + paired(columns_in(theta, o), push))
+            power_of_one = dot3(load3(theta, o), L[1]) + paired(columns_in(theta, o), on_axes)
+            jacobian_out[r, tree.column[s]] += sign * power_of_one
             o += POSE
 
 
@@ -371,7 +372,7 @@ def hold(model, theta, z, multiplier, lines, kin, W_out, Q_out):
 
 
 @inlined
-def pushed(pose, i, W):
+def forces_on_axes(pose, i, W):
     """Forces on the columns of R that a wrench exerts on body i."""
     n, f = W
     half = scale3(0.5, sub3(n, cross3(row3(pose, i, 0), f)))
@@ -392,8 +393,8 @@ def natural_residual(model, theta, zdd, multiplier, kin, W, Q, G_out):
         last = rigid_rows(tree, i, first)
         pull = shaped(held_shape(model, theta, multiplier, first, last), columns_of(kin.pose, i))
         wrench = motion_at(W, i)
-        push = pushed(kin.pose, i, wrench)
-        less = sub3(pull[0], push[0]), sub3(pull[1], push[1]), sub3(pull[2], push[2])
+        on_axes = forces_on_axes(kin.pose, i, wrench)
+        less = sub3(pull[0], on_axes[0]), sub3(pull[1], on_axes[1]), sub3(pull[2], on_axes[2])
         add_power(tree, theta, i, 0, scale3(-1.0, wrench[1]), less, as_column(G_out))
         first = last
 

@@ -31,10 +31,10 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
     POSE,
     add_power,
     columns_of,
+    forces_on_axes,
     half_turn,
     held_shape,
     natural_mass,
-    pushed,
     rigid_rows,
     shaped,
     trios_end,
@@ -167,7 +167,7 @@ def _own_part(beta, gamma, shape, i, kin, W, seeds):
         _put_twist(columns, i, RATE, k, sub6((dw, dv), scale6(gamma, cross_motion(S, V))))
         turned, moved = cross_force(S, W)
         carried, by = (sub3(turned, cross3(dr, f)), moved), shaped(shape, L)
-        back = pushed(kin.pose, i, carried)
+        back = forces_on_axes(kin.pose, i, carried)
         put3(seeds.pull, i, 0, k, scale3(-gamma, moved))
         put3(seeds.pull, i, 3, k, scale3(gamma, add3(by[0], sub3(cross3(L[0], half), back[0]))))
         put3(seeds.pull, i, 6, k, scale3(gamma, add3(by[1], sub3(cross3(L[1], half), back[1]))))
@@ -205,7 +205,7 @@ def _gather(sign, i, kin, seeds):
     for g in range(0, WIDTH * (seeds.first[i + 1] - seeds.first[i]), width(columns)):
         k = block(columns, g)
         change = scale6(sign, _along(seeds.twists.F, i, _twist(columns, i, TWIST, k), _twist(columns, i, RATE, k)))
-        a, b, c = pushed(kin.pose, i, change)
+        a, b, c = forces_on_axes(kin.pose, i, change)
         for axis in range(3):
             add_to(pull, i, axis, k, change[1][axis])
             add_to(pull, i, 3 + axis, k, a[axis])
@@ -221,7 +221,8 @@ def _rows_part(tree, theta, sign, i, mover, kin, seeds, T_out):
         k = block(columns, g)
         N, N1 = _twist(columns, mover, TWIST, k), _twist(columns, mover, RATE, k)
         change = scale6(sign, _along(seeds.twists.F, i, N, N1))
-        add_power(tree, theta, i, _in_tangent(seeds, mover, g, T_out), change[1], pushed(kin.pose, i, change), T_out)
+        column, on_axes = _in_tangent(seeds, mover, g, T_out), forces_on_axes(kin.pose, i, change)
+        add_power(tree, theta, i, column, change[1], on_axes, T_out)
 
 
 @kernel
@@ -296,4 +297,4 @@ def _take(model, theta, i, k, dW, kin, T_out):
     """Take the work of a wrench on body i from its rows."""
     if i != GROUND:
         less = scale6(-1.0, dW)
-        add_power(model.tree, theta, i, k, less[1], pushed(kin.pose, i, less), T_out)
+        add_power(model.tree, theta, i, k, less[1], forces_on_axes(kin.pose, i, less), T_out)

@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 
 
 @entry
-def pull_instants(model, theta, record, asked, work, pulling, out):
+def pull_time_points(model, theta, record, asked, work, pulling, out):
     """Fill ``out`` (MotionAdjoints) at every row of a record, each for itself; ``pulling.adj.theta`` is summed."""
     kin, comp, eq, state, adj = work.kin, work.comp, work.eq, work.state, pulling.adj
     for row in range(record.time.size):
