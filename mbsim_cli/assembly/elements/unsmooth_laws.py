@@ -151,7 +151,7 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     Two of them on each side, but for adaptive steps, which end at changes and have time points inside. Where the rate
     of a driving law jumps, integrals have its impulse, which steps spread. If not ``of_sums``, all jumps are found but
     those of comparisons that sums alone read. Corners of forces are found too; sums need them neither where time points
-    inside steps serve them, nor where steps go across corners, behind which accelerations ring.
+    inside steps serve them, nor where steps of ALI3-P go across corners, behind which accelerations ring.
     """
     options, unmoved = problem.options, np.full(len(problem.theta), False)
     if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
@@ -162,9 +162,11 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     of_forces = (laws_of_forces(problem.model) if of_sums else laws_that_move(problem)).tolist()
     jumps_of_forces = (group for law, group, *_ in _jumping_forces(problem) if law in of_forces)
     jumping = acceleration_jumps(edges).keys() | {point for group in jumps_of_forces for point in group}
-    crossed = options.adaptive or not options.integrated
-    bending = () if of_sums and options.analysis == "forward_dynamics" and crossed else _jumping_forces(problem, 1)
+    by_steps = of_sums and options.analysis == "forward_dynamics"
+    bending = () if by_steps and options.adaptive else _jumping_forces(problem, 1)
     corners = {point for law, group, *_ in bending for point in group if law in of_forces}
+    if by_steps and not options.integrated:
+        corners = {point for point in corners if point.numbers in problem.stops}
     of_all = [*driving.tolist(), *of_forces]
     points = [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
     groups, near = groups_in_run(points, options.end), max(WHOLE * options.step, 5.0 * shift_of(options))
