@@ -184,7 +184,7 @@ _family(
 _family(
     USAGE,
     (
-        "MB304", "an extra is not installed", r"install|needs (the package|meshio|pandas|matplotlib|\{\})|needs \S+ and",
+        "MB304", "an extra is not installed", r"pip install|not installed|needs (the package|meshio|pandas|matplotlib|\{\})|needs \S+ and",
         "The command needs a library that is not part of the basic installation.",
         "In a clone: `pip install '.[plot]'`, or the extra that the message names.",
         "drawing needs matplotlib; in a clone of mbsim install it with: pip install '.[plot]'",

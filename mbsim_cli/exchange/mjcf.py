@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError, counted
+from mbsim_cli.errors import InputOutputError, UsageError, counted
 from mbsim_cli.exchange.robot import (
     FORCES,
     GROUND,
@@ -42,7 +42,8 @@ def read(path: Path) -> Robot:
     try:
         import mujoco
     except ImportError:
-        raise InputOutputError("MJCF is read by MuJoCo; install the extra: pip install '.[import]'") from None
+        hint = "in a clone of mbsim install it with: pip install '.[import]'"
+        raise UsageError(f"MJCF is read by MuJoCo; {hint}") from None
     warnings: list[str] = []
     mujoco.set_mju_user_warning(warnings.append)  # MuJoCo would write them to a log in the current folder
     try:

@@ -4,6 +4,7 @@ import math
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from scipy.spatial.transform import Rotation as rotation
 
 import mbsim_cli
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.exchange import read
 from mbsim_cli.exchange.robot import text_of
 from mbsim_cli.spec.loader import load
@@ -383,6 +384,13 @@ def test_mjcf_moves_with_its_loop_closed(tmp_path):
 def test_a_device_is_no_robot(mbsim):
     done = mbsim("import", "/dev/zero")
     assert done.code == 5 and "/dev/zero: it is a pipe or a device" in done.err
+
+
+def test_mjcf_without_mujoco_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "a.xml").write_text("<mujoco/>")
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(UsageError, match=r"MJCF is read by MuJoCo; in a clone of mbsim install it with: pip install"):
+        read(tmp_path / "a.xml")
 
 
 def test_broken_mjcf_is_refused(tmp_path):
