@@ -7,11 +7,14 @@ One thread, processor time, medians of runs that alternate. Needs the extra `plo
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads that wait take processor time, too
 
 import matplotlib
 

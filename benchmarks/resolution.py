@@ -13,16 +13,11 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from mbsim_cli.study.assembling import (  # noqa: E402
-    Settings,
-    load,
-)
+from mbsim_cli.solve.resolution import Resolution  # noqa: E402
+from mbsim_cli.study.assembling import Settings, load  # noqa: E402
 from mbsim_cli.study.diagnostics.discretisation import values_of  # noqa: E402
 from mbsim_cli.study.listener import SILENT  # noqa: E402
-from mbsim_cli.study.plan import (  # noqa: E402
-    Timing,
-    plan_run,
-)
+from mbsim_cli.study.plan import Timing, plan_run  # noqa: E402
 from mbsim_cli.study.run import run  # noqa: E402
 
 PAGE = ROOT / "docs" / "theory" / "resolution.md"
@@ -59,7 +54,8 @@ def judged(model_file: Any, settings: Settings) -> tuple[float, list[Pair]]:
     halved, fine = solve(model_file, replace(settings, step=h / 2), False)
     fine = fine[: 2 * len(coarse) : 2]  # their ends may differ where the duration is no whole number of steps
     off = np.abs(coarse[: len(fine)] - fine).max(axis=0) / (1 - 2.0**-order)
-    pairs: list[Pair] = [(resolution.worst[0], (off / resolution.sizes).max())]
+    of_steps = isinstance(resolution, Resolution)  # the motion of inverse dynamics is given
+    pairs: list[Pair] = [(resolution.worst[0], (off / resolution.sizes).max()) if of_steps else None]
     relative = []  # (2, 1 + p) of each objective
     for key, result in outcome.results.items():
         numbers = [np.append(r.value, r.gradient) for r in (result, halved.results[key])]
