@@ -37,7 +37,7 @@ from mbsim_cli.model.coordinates import kinds, moved_by, of_columns, with_bodies
 from mbsim_cli.model.layout import NONE, Model, Names, freeze
 from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.analysis import InverseDynamics
-from mbsim_cli.spec.joints import EULER_NAMES, OF_CABLES, StateJoint
+from mbsim_cli.spec.joints import EULER_NAMES
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.sensors import CoordinateSensor
 from mbsim_cli.system import cached_property
@@ -194,8 +194,8 @@ class Packed:
     @cached_property
     def own(self) -> np.ndarray:
         """Mask (n,) of the coordinates of cables."""
-        joints = self.system.joints
-        return np.array([isinstance(joints.get(name), OF_CABLES) for name, _ in self.system.coordinates], dtype=bool)
+        joints = [self.system.joints.get(name) for name, _ in self.system.coordinates]
+        return np.array([getattr(joint, "stands_for", "") == "cable" for joint in joints], dtype=bool)
 
     def _among(self, names: Mapping[str, Any]) -> np.ndarray:
         """Mask (n,) of the coordinates that are named, by joint or body."""
@@ -244,7 +244,7 @@ _HINT = "use formulation: ali3p-rtdyn1"
 def check_natural(system: System) -> None:
     """Record what a model reads that natural coordinates do not have."""
     for name, joint in system.joints.items():
-        if getattr(joint, "armature", None) is not None and not isinstance(joint, StateJoint):
+        if getattr(joint, "armature", None) is not None and joint.stands_for != "state":
             system.issue(f"joints.{name}.armature", "natural coordinates have no armatures", _HINT)
     for name, sensor in system.model_file.sensors.items():
         if isinstance(sensor, CoordinateSensor) and sensor.coordinate.rpartition(".")[2] in EULER_NAMES:

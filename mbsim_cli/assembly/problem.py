@@ -59,7 +59,6 @@ from mbsim_cli.solve.allocate import PENALTY_RATIO
 from mbsim_cli.solve.least_inertia import least_of_joints
 from mbsim_cli.spec import with_values
 from mbsim_cli.spec.geometry import IDENTITY, ZERO
-from mbsim_cli.spec.joints import StateJoint
 from mbsim_cli.spec.model_file import ModelFile
 
 if TYPE_CHECKING:
@@ -234,7 +233,7 @@ class Assembled:
     @property
     def states(self) -> list[str]:
         """Names of states, each of which has a coordinate that moves no body."""
-        return [name for name, spec in self.joints.items() if isinstance(spec, StateJoint)]
+        return [name for name, spec in self.joints.items() if spec.stands_for == "state"]
 
     @property
     def mobility(self) -> int:

@@ -23,7 +23,6 @@ from mbsim_cli.reduction.mesh import drawn_edges, read_surface
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.spec.geometry import AXES, carries, frame, mass_properties, shape_center, split
-from mbsim_cli.spec.joints import UNSEEN
 from mbsim_cli.spec.model_file import ModelFile
 
 # Lines that make a body's points look like a body: the edges of their convex hull.
@@ -274,7 +273,7 @@ class _Drawing:
 
     def scene(self) -> Scene:
         model = self._system.model_file
-        holding = [spec for spec in model.joints.values() if spec.type != "floating" and not isinstance(spec, UNSEEN)]
+        holding = [spec for spec in model.joints.values() if spec.type != "floating" and not spec.stands_for]
         joints = [self._ends(spec)[0] for spec in holding]
         for kind, specs in (("spring", model.forces), ("rod", model.constraints)):
             for spec in specs.values():
@@ -292,7 +291,7 @@ class _Drawing:
         for name, body in model.bodies.items():
             if name in self._elastic:
                 self._draw_mesh(self._index[name], self._elastic[name])
-            elif name not in self._places and not isinstance(model.joints.get(name), UNSEEN):
+            elif name not in self._places and not getattr(model.joints.get(name), "stands_for", ""):
                 self._draw(self._index[name], name, body)
                 self._draw_visuals(self._index[name], name, body.visuals)
         gravity = np.array(self._numbers.vector(model.gravity), dtype=float)
@@ -330,7 +329,7 @@ class _Drawing:
                 sprung.add(joint)
                 yield Line(kind, GROUND, self._ends(model.joints[joint]))
         for name, spec in model.joints.items():
-            if spec.type in SLIDERS and name not in sprung and not isinstance(spec, UNSEEN):
+            if spec.type in SLIDERS and name not in sprung and not spec.stands_for:
                 yield Line("slide", GROUND, self._ends(spec))
 
     def _ends(self, joint: Any) -> tuple[int, ...]:

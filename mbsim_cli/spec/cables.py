@@ -1,12 +1,13 @@
 """Cables through points and over pulleys."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import ZERO, ByKind, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoExpression, Expression, NotNegative, Number, Positive, Several
 from mbsim_cli.spec.families import LawOrName
+from mbsim_cli.spec.joints import Prismatic, Revolute
 
 
 class Pulley(Spec):
@@ -70,3 +71,16 @@ class Cable(Spec):
             message = f"no {key} beside stiffness: the length of an elastic cable may be an expression"
             require_one(message, self.stiffness is not None and key in self.model_fields_set)
         return self
+
+
+class PartJoint(Prismatic):
+    """The length of a part of a cable, which moves no body; not in files."""
+
+    coordinates: ClassVar[tuple[str, ...]] = ("length",)
+    stands_for: ClassVar[str] = "cable"
+
+
+class TouchJoint(Revolute):
+    """Where a cable meets or leaves a pulley: an arm without mass that turns on it; not in files."""
+
+    stands_for: ClassVar[str] = "cable"

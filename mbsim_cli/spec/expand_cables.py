@@ -17,12 +17,12 @@ from itertools import pairwise
 from typing import Any
 
 from mbsim_cli.spec.bodies import Body
-from mbsim_cli.spec.cables import Cable, Pulley
+from mbsim_cli.spec.cables import Cable, PartJoint, Pulley, TouchJoint
 from mbsim_cli.spec.constraints import CableLength, CablePart, CableTouch
 from mbsim_cli.spec.expand_states import Maker, text_of
 from mbsim_cli.spec.expressions.number import TIME, Expression, Number, Sign, is_moving, read_by
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
-from mbsim_cli.spec.joints import DisplacementInitial, PartJoint, TouchJoint
+from mbsim_cli.spec.joints import DisplacementInitial
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.sensors import AngularVelocity, Direction, Position, Sensor, Velocity
 

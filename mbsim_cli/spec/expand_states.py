@@ -13,11 +13,11 @@ from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.expressions.number import Expression, Number, read_by
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.forces import AppliedTorque, Drive
-from mbsim_cli.spec.joints import Bodiless, DisplacementInitial, Friction, StateJoint
+from mbsim_cli.spec.joints import DisplacementInitial, Friction, Prismatic
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.sensors import AngularVelocity, CoordinateSensor, Multiplier, Sensor
-from mbsim_cli.spec.states import DcMotor, Delay, Pid, State, TransferFunction
+from mbsim_cli.spec.states import DcMotor, Delay, Pid, State, StateJoint, TransferFunction
 
 _MADE = {
     "bodies": "a body", "joints": "a joint", "constraints": "a constraint", "forces": "a force", "sensors": "a sensor",
@@ -59,7 +59,7 @@ class Maker:
             {"type": "coordinate", "coordinate": coordinate, "derivative": 1}
         )
 
-    def slider(self, name: str, kind: type[Bodiless], initial: DisplacementInitial, **given: Any) -> str:
+    def slider(self, name: str, kind: type[Prismatic], initial: DisplacementInitial, **given: Any) -> str:
         """Add a coordinate that moves no body: one without mass slides along an axis of the ground."""
         model, axis = self.review.model, f"{name} axis"
         along = Number(0.0), Number(0.0), Number(1.0)

@@ -122,6 +122,7 @@ class PlanarInitial(AngleInitial):
 class _Joint(Spec):
     coordinates: ClassVar[tuple[str, ...]] = ()
     across: ClassVar[str] = ""  # axes of its frame that forces which it carries have, but for those along coordinates
+    stands_for: ClassVar[str] = ""  # state or cable, where it is made for one and stands in no file
     _held: str = PrivateAttr(default="")
 
     bodies: Pair[named.Body] = field("The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"])
@@ -205,31 +206,6 @@ class Prismatic(_Armed):
     across: ClassVar[str] = "xy"
     type: Literal["prismatic"] = field("Translation along an axis.", "prismatic")
     initial: DisplacementInitial = field("Start.", {"displacement": 0.1}, default_factory=DisplacementInitial)
-
-
-class Bodiless(Prismatic):
-    """A coordinate that moves no body, as of a state or the length of a part of a cable; not in files."""
-
-
-class StateJoint(Bodiless):
-    """What a state stands for: a coordinate of unit inertia, which moves no body; the state is its rate."""
-
-    coordinates: ClassVar[tuple[str, ...]] = ("integral",)
-    unit: named.Text = field("Unit of the state.", "A", default="")
-
-
-class PartJoint(Bodiless):
-    """The length of a part of a cable; not in files."""
-
-    coordinates: ClassVar[tuple[str, ...]] = ("length",)
-
-
-class TouchJoint(Revolute):
-    """Where a cable meets or leaves a pulley: an arm without mass that turns on it; not in files."""
-
-
-OF_CABLES = (PartJoint, TouchJoint)  # what the rest of the mechanism determines
-UNSEEN = (Bodiless, TouchJoint)
 
 
 class Cylindrical(_AboutAxis, _Rubbing):

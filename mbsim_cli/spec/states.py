@@ -1,12 +1,13 @@
 """States of one's own, numbers that change at a rate beside the motion; controllers, which are short for them."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Expression, NotNegative, Number, Positive, Some
 from mbsim_cli.spec.expressions.units import Unit
+from mbsim_cli.spec.joints import Prismatic
 
 
 class State(Spec):
@@ -18,6 +19,14 @@ class State(Spec):
     )
     unit: Unit = field("SI unit, for tables and result files.", "A", default="")
     description: named.Text | None = description()
+
+
+class StateJoint(Prismatic):
+    """What a state stands for: a coordinate of unit inertia, which moves no body; the state is its rate."""
+
+    coordinates: ClassVar[tuple[str, ...]] = ("integral",)
+    stands_for: ClassVar[str] = "state"
+    unit: named.Text = field("Unit of the state.", "A", default="")
 
 
 # Controllers, motors, delays and transfer functions: short forms of states and forces by expressions.

@@ -19,7 +19,6 @@ from mbsim_cli.model.layout import FORCE_LAWS, GROUND, NONE, Forces
 from mbsim_cli.model.units import force_on
 from mbsim_cli.spec.expressions.number import NATURAL, RATE, VALUE, is_moving
 from mbsim_cli.spec.geometry import IDENTITY, Scalar, Vector, add, flat, product, scale, split, transpose, unit
-from mbsim_cli.spec.joints import StateJoint
 
 if TYPE_CHECKING:
     from mbsim_cli.spec import contacts, forces
@@ -107,7 +106,7 @@ class ForceTable:
             for key in ("law", "elongation_law", "rate_law")
         )
         joint = self._system.joints.get(split(getattr(spec, "coordinate", None) or "")[0])
-        axes = NONE if isinstance(joint, StateJoint) else Axes.GLOBAL  # the rate of a state does no work
+        axes = NONE if getattr(joint, "stands_for", "") == "state" else Axes.GLOBAL  # the rate of a state does no work
         self._append(name, unit, Force.ALONG_MEASURE, offset, measure=measure, axes=axes, laws=laws)
 
     def _moving_parts(self, name: str, spec: Any, keys: tuple[str, ...], natural: Any, measure: int) -> set[str]:

@@ -44,7 +44,6 @@ from mbsim_cli.solve.breakpoints import terms_of
 from mbsim_cli.spec import sensors
 from mbsim_cli.spec.geometry import IDENTITY, ZERO, Geometry, Matrix, Vector, flat, split
 from mbsim_cli.spec.geometry import unit as unit_vector
-from mbsim_cli.spec.joints import StateJoint
 from mbsim_cli.spec.sensors import UNITS, ExpressionSensor
 
 PARTS = {"force": "N", "moment": "N m"}  # of reactions
@@ -434,7 +433,7 @@ class SensorTable:
                 coordinate = self._system.coordinate(spec.coordinate)
                 joint = self._system.joints[coordinate.joint]
                 unit = unit_of(coordinate.name)
-                if isinstance(joint, StateJoint):
+                if joint.stands_for == "state":
                     shown = (joint.unit or "1") + RATES[order - 1] if order else integrated(joint.unit)
                     return Entry(Sensor.COORDINATE, shown, index=coordinate.column, order=order)
                 if coordinate.column != NONE and coordinate.sign > 0:

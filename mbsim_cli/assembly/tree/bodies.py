@@ -21,7 +21,6 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.layout import GROUND, NONE, Armatures, FlexibleTree, Tree
 from mbsim_cli.spec.geometry import Geometry, Scalar, flat, mass_properties
-from mbsim_cli.spec.joints import StateJoint
 
 if TYPE_CHECKING:
     from mbsim_cli.reduction.data import StandardInput
@@ -147,7 +146,7 @@ def armature_table(system: System) -> Armatures:
             message = f"joint {name!r} is cut, and its coordinate has no place for an armature"
             system.issue(f"joints.{name}.armature", message, coordinate.uncut)
             continue
-        stored = int(not isinstance(spec, StateJoint))
+        stored = int(spec.stands_for != "state")
         rows.append((coordinate.column, system.theta.add(partial(system.geometry.numbers.vector, (inertia,))), stored))
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     return table(Armatures, **dict(zip(Armatures._fields, columns, strict=True)))

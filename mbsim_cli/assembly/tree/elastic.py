@@ -196,6 +196,7 @@ class NodeJoint:
     cut: bool = False
     point: None = None
     description: None = None
+    stands_for: str = ""
 
     @property
     def bodies(self) -> tuple[str, str]:

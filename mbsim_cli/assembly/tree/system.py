@@ -24,7 +24,6 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.spec.base import references, with_entries
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.geometry import Geometry, split
-from mbsim_cli.spec.joints import StateJoint
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path
 
@@ -146,7 +145,7 @@ class System:
     @property
     def states(self) -> int:
         """Number of states, each of which has a coordinate that moves no body."""
-        return sum(isinstance(spec, StateJoint) for spec in self.joints.values())
+        return sum(spec.stands_for == "state" for spec in self.joints.values())
 
     def coordinate_columns(self) -> list[int]:
         """Column of every coordinate: all but those of nodes."""

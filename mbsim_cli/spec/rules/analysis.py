@@ -14,7 +14,6 @@ from mbsim_cli.spec.analysis import (
     SmallMotions,
     lacks_adjoint,
 )
-from mbsim_cli.spec.joints import StateJoint
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import with_densities_of
 
@@ -89,7 +88,7 @@ def _sensitivity(review: Review, analysis: Any) -> None:
 
 def _states(review: Review) -> None:
     """Report analyses that know no states."""
-    states = [name for name, joint in review.model.joints.items() if isinstance(joint, StateJoint)]
+    states = [name for name, joint in review.model.joints.items() if joint.stands_for == "state"]
     analysis = review.model.analysis
     declared = isinstance(analysis, Analysis) and analysis.start == "declared"
     declared |= isinstance(analysis, SmallMotions) and analysis.at == "start" and analysis.start != "equilibrium"
