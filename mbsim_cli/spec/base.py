@@ -179,13 +179,12 @@ class ByType:
 
     def __init__(self, default: str | None = None):
         self._default = default  # where ``type`` is left out
+        self._members: tuple[Any, ...] = ()
         self._classes: dict[str, type[Spec]] = {}
-        self._rarer: list[Any] = []
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        members = get_args(source) or (source,)
-        self._classes = _by_type(each for each in members if get_origin(each) is not Annotated)
-        self._rarer = [each for each in members if get_origin(each) is Annotated]
+        self._members = get_args(source) or (source,)
+        self._classes = _by_type(each for each in self._members if get_origin(each) is not Annotated)
         return core_schema.with_info_plain_validator_function(self._read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -193,9 +192,11 @@ class ByType:
         return _schema_of_any(self._classes, handler)
 
     def _import(self) -> None:
-        """Import the classes of rarer types."""
-        for union in self._rarer:
-            self._classes |= _by_type(get_args(get_args(union.__metadata__[0].kind)[0]))
+        """Import the classes of rarer types; all of them stand in the order of the union."""
+        members: list[type[Spec]] = []
+        for each in self._members:
+            members += get_args(get_args(each.__metadata__[0].kind)[0]) if get_origin(each) is Annotated else [each]
+        self._classes = _by_type(members)
 
     def _read(self, value: Any, info: ValidationInfo) -> Any:
         stated = value.get("type", self._default) if isinstance(value, dict) else getattr(value, "type", self._default)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mbsim_cli.spec.contacts import ContactForce
     from mbsim_cli.spec.flexible import Field, Flexible, Material
     from mbsim_cli.spec.laws import Control, Law, Road, SimpleRoad
+    from mbsim_cli.spec.special_sensors import SpecialSensor
     from mbsim_cli.spec.states import Controller, State
     from mbsim_cli.spec.studies import Fit, Measurement, Optimization, Study
 else:
@@ -26,6 +27,7 @@ else:
     Law = later("laws.Law")
     Road = later("laws.Road")
     SimpleRoad = later("laws.SimpleRoad")
+    SpecialSensor = later("special_sensors.SpecialSensor")
     Controller = later("states.Controller")
     State = later("states.State")
     Fit = later("studies.Fit")

@@ -1,4 +1,4 @@
-"""Sensors: quantities that a run records and that objectives are made of."""
+"""Sensors: quantities that a run records and that objectives are made of; others stand in ``special_sensors``."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
@@ -9,6 +9,7 @@ from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Spec, description, field,
 from mbsim_cli.spec.expressions.number import Formula, Several
 from mbsim_cli.spec.expressions.syntax import PARTS
 from mbsim_cli.spec.expressions.units import Label
+from mbsim_cli.spec.families import SpecialSensor
 
 UNITS = {  # of what sensors show, by their type, without a time derivative; of tyres, contacts and bushings by quantity
     **dict.fromkeys(("position", "distance", "displacement", "deflection", "penetration"), "m"),
@@ -24,7 +25,7 @@ UNITS = {  # of what sensors show, by their type, without a time derivative; of 
 }
 
 
-class _Sensor(Spec):
+class AnySensor(Spec):
     width: ClassVar[int] = 1
     parts: ClassVar[tuple[str, ...]] = ()
     description: named.Text | None = description()
@@ -34,17 +35,17 @@ class _Sensor(Spec):
         return tuple(f"{name}.{part}" for part in self.parts) or (name,)
 
 
-class _OfPoint(_Sensor):
+class _OfPoint(AnySensor):
     width: ClassVar[int] = 3
     point: named.Point = field("The point, body.name.", "bar12.P2")
 
 
-class _OfBody(_Sensor):
+class _OfBody(AnySensor):
     width: ClassVar[int] = 3
     body: named.Frame = field("The body.", "A1")
 
 
-class _Differentiated(_Sensor):
+class Differentiated(AnySensor):
     derivative: Annotated[Literal[0, 1, 2], WHOLE] = field("Time derivative: 0, 1 or 2.", 1, default=0)
 
 
@@ -66,7 +67,7 @@ class Acceleration(_OfPoint):
     type: Literal["acceleration"] = field("Acceleration of a point.", "acceleration")
 
 
-class Direction(_Sensor):
+class Direction(AnySensor):
     """Global components of a vector that a body carries."""
 
     width: ClassVar[int] = 3
@@ -86,21 +87,21 @@ class AngularAcceleration(_OfBody):
     type: Literal["angular_acceleration"] = field("Angular acceleration of a body.", "angular_acceleration")
 
 
-class CoordinateSensor(_Differentiated):
+class CoordinateSensor(Differentiated):
     """A joint coordinate or its rate."""
 
     type: Literal["coordinate"] = field("A joint coordinate.", "coordinate")
     coordinate: named.Coordinate = field("The coordinate, JOINT.coordinate.", "A.angle")
 
 
-class DistanceSensor(_Differentiated):
+class DistanceSensor(Differentiated):
     """Distance of two points [m]."""
 
     type: Literal["distance"] = field("Distance of two points.", "distance")
     points: named.Points = field("The two points, body.name.", ["ground.B", "A1.P1"])
 
 
-class AngleSensor(_Differentiated):
+class AngleSensor(Differentiated):
     """Angle from one vector to another [rad]."""
 
     type: Literal["angle"] = field("Angle between two vectors.", "angle")
@@ -108,14 +109,14 @@ class AngleSensor(_Differentiated):
     axis: named.Vector = field("Vector that the angle is positive about, body.name.", "ground.z")
 
 
-class ForceSensor(_Sensor):
+class ForceSensor(AnySensor):
     """Value of a force element [N or N m]: positive pushes points apart; at points of bodies a vector on the second."""
 
     type: Literal["force"] = field("Value of a force element.", "force")
     force: named.Force = field("Name of the force.", "spring1")
 
 
-class Multiplier(_Sensor):
+class Multiplier(AnySensor):
     """Lagrange multiplier of a constraint equation or of a cut joint."""
 
     type: Literal["multiplier"] = field("Multiplier of a constraint equation.", "multiplier")
@@ -124,7 +125,7 @@ class Multiplier(_Sensor):
     )
 
 
-class Reaction(_Sensor):
+class Reaction(AnySensor):
     """Force [N] and moment [N m] that a joint or constraint exerts on a body, at its point: NAME.force, NAME.moment."""
 
     in_example = ("joint",)
@@ -170,14 +171,14 @@ _BETWEEN: dict[str, Callable[[Any], tuple[str, str]]] = {  # what names the two 
 }
 
 
-class Torque(_Sensor):
+class Torque(AnySensor):
     """Torque or force that a coordinate takes in inverse dynamics [N m or N]."""
 
     type: Literal["torque"] = field("Torque of one coordinate, in inverse dynamics.", "torque")
     coordinate: named.Coordinate = field("The coordinate, JOINT.coordinate.", "A.angle")
 
 
-class Torques(_Sensor):
+class Torques(AnySensor):
     """Torques and forces of all coordinates in inverse dynamics, or of those listed."""
 
     type: Literal["torques"] = field("Torques of several coordinates, in inverse dynamics.", "torques")
@@ -186,130 +187,19 @@ class Torques(_Sensor):
     )
 
 
-class KineticEnergy(_Sensor):
+class KineticEnergy(AnySensor):
     """Kinetic energy of the system [J]."""
 
     type: Literal["kinetic_energy"] = field("Kinetic energy.", "kinetic_energy")
 
 
-class PotentialEnergy(_Sensor):
+class PotentialEnergy(AnySensor):
     """Potential energy [J] of all that has one: weight, springs, constant forces, tyres."""
 
     type: Literal["potential_energy"] = field("Potential energy.", "potential_energy")
 
 
-class StrainEnergy(_Sensor):
-    """Strain energy of a body that deforms [J]."""
-
-    type: Literal["strain_energy"] = field("Strain energy of a flexible body.", "strain_energy")
-    body: named.Frame = field("The body.", "crank")
-
-
-class ElasticCoordinate(_Differentiated):
-    """An elastic coordinate of a body that deforms, or a time derivative of it."""
-
-    type: Literal["elastic_coordinate"] = field("An elastic coordinate.", "elastic_coordinate")
-    body: named.Frame = field("The body.", "crank")
-    number: int = field("Number of the coordinate, from 1.", 1, ge=1)
-
-
-class Deformation(_Differentiated):
-    """Displacement of a node by the deformation of its body, in the axes of the body's frame [m]."""
-
-    width: ClassVar[int] = 3
-    type: Literal["deformation"] = field("Displacement of a node by deformation.", "deformation")
-    point: named.Point = field("The node, body.name.", "crank.pin")
-
-
-class VelocityAlong(_Sensor):
-    """Component of a point's velocity [m/s] along a vector that a body carries."""
-
-    type: Literal["velocity_along"] = field("Velocity of a point along a vector.", "velocity_along")
-    point: named.Point = field("The point, body.name.", "chassis.origin")
-    vector: named.Vector = field("The direction, body.name.", "chassis.x")
-
-
-class AccelerationAlong(_Sensor):
-    """Component of a point's acceleration [m/s^2] along a vector that a body carries."""
-
-    type: Literal["acceleration_along"] = field("Acceleration of a point along a vector.", "acceleration_along")
-    point: named.Point = field("The point, body.name.", "chassis.P1")
-    vector: named.Vector = field("The direction, body.name.", "chassis.z")
-
-
-class Displacement(_Differentiated):
-    """Way from one point to another along a vector of the first one's body [m]: wheel travel, for instance."""
-
-    type: Literal["displacement"] = field("Way between two points along a vector.", "displacement")
-    points: named.Points = field("From the first point to the second, body.name.", ["chassis.W", "wheel.origin"])
-    direction: named.Vector = field("Vector of the first point's body, body.name.", "chassis.z")
-
-
-class _Attitude(_Sensor):
-    body: named.Frame = field("The body, its axes x forward, y to the left, z up.", "chassis")
-    derivative: Annotated[Literal[0, 1], WHOLE] = field("Time derivative: 0 or 1.", 1, default=0)
-
-
-class Roll(_Attitude):
-    """Roll angle of a body [rad], or its rate."""
-
-    type: Literal["roll"] = field("Roll of a body.", "roll")
-
-
-class Pitch(_Attitude):
-    """Pitch angle of a body [rad], or its rate."""
-
-    type: Literal["pitch"] = field("Pitch of a body.", "pitch")
-
-
-class Yaw(_Attitude):
-    """Yaw angle of a body [rad], or its rate."""
-
-    type: Literal["yaw"] = field("Yaw of a body.", "yaw")
-
-
-class TyreSensor(_Sensor):
-    """A quantity of a tyre: forces [N], slips [1] or deflection [m]."""
-
-    type: Literal["tyre"] = field("A quantity of a tyre.", "tyre")
-    tyre: named.Tyre = field("Name of the tyre under forces.", "front_left")
-    quantity: Literal[
-        "normal_load",
-        "longitudinal_slip",
-        "lateral_slip",
-        "longitudinal_force",
-        "lateral_force",
-        "deflection",
-    ] = field("The quantity.", "normal_load")
-
-
-class ContactSensor(_Sensor):
-    """A quantity of a contact: forces [N], sliding speed [m/s] or penetration [m]."""
-
-    type: Literal["contact"] = field("A quantity of a contact.", "contact")
-    contact: named.Contact = field("Name of the contact under forces.", "floor")
-    quantity: Literal["normal_force", "friction", "sliding_speed", "penetration"] = field(
-        "The quantity; a negative penetration is the gap. Forces of several points or edges are summed.", "normal_force"
-    )
-    part: int | None = optional("Number of a point, corner or edge, from 1, of a contact that has several.", 3, ge=1)
-
-
-class BushingSensor(_Sensor):
-    """A quantity of a bushing: force [N], torque [N m], displacement [m] or rotation [rad]."""
-
-    in_example = ("quantity",)
-
-    width: ClassVar[int] = 3
-    type: Literal["bushing"] = field("A quantity of a bushing.", "bushing")
-    bushing: named.Bushing = field("Name of the bushing under forces.", "mount")
-    quantity: Literal["force", "torque", "displacement", "rotation"] = field(
-        "The quantity, of the second body against the first, along the axes of the first frame.",
-        "torque",
-        default="force",
-    )
-
-
-class ExpressionSensor(_Sensor):
+class ExpressionSensor(AnySensor):
     """An expression of other sensors, t and parameters: a number, or a vector of three."""
 
     type: Literal["expression"] = field("An expression of other sensors.", "expression")
@@ -334,18 +224,7 @@ Sensor = Annotated[
     | Torques
     | KineticEnergy
     | PotentialEnergy
-    | StrainEnergy
-    | ElasticCoordinate
-    | Deformation
-    | VelocityAlong
-    | AccelerationAlong
-    | Displacement
-    | Roll
-    | Pitch
-    | Yaw
-    | TyreSensor
-    | ContactSensor
-    | BushingSensor
+    | SpecialSensor
     | ExpressionSensor,
     ByType(),
 ]

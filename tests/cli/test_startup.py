@@ -55,7 +55,8 @@ def test_modules_are_the_command(module):
     assert subprocess.run(command, env=environment(), capture_output=True, text=True).stdout.startswith("mbsim ")
 
 
-FAMILIES = ("cables", "constraints", "contacts", "flexible", "laws", "states", "studies")  # of classes of model files
+# of classes of model files
+FAMILIES = ("cables", "constraints", "contacts", "flexible", "laws", "special_sensors", "states", "studies")
 
 
 @pytest.mark.parametrize(

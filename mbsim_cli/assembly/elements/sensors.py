@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,9 @@ from mbsim_cli.spec import sensors
 from mbsim_cli.spec.geometry import IDENTITY, ZERO, Geometry, Matrix, Vector, flat, split
 from mbsim_cli.spec.geometry import unit as unit_vector
 from mbsim_cli.spec.sensors import UNITS, ExpressionSensor
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec import special_sensors
 
 PARTS = {"force": "N", "moment": "N m"}  # of reactions
 
@@ -373,7 +376,7 @@ class SensorTable:
                 return Entry(Sensor.MULTIPLIER, unit, index=number)
         return self._of_measure(spec, path)
 
-    def _contact(self, spec: sensors.ContactSensor, path: str) -> Entry:
+    def _contact(self, spec: "special_sensors.ContactSensor", path: str) -> Entry:
         """A quantity of a contact, of one of its parts or of all."""
         number, read = self._force_number[spec.contact], ContactQuantity[spec.quantity.upper()]
         parts = self._forces.parts[spec.contact]
@@ -386,7 +389,7 @@ class SensorTable:
             self._system.issue(f"{path}.quantity", message, "name one by its number, as part: 1")
         return Entry(Sensor.TYRE, UNITS[spec.quantity], parts - 1, number, read)
 
-    def _elastic(self, spec: sensors.ElasticCoordinate, path: str) -> Entry:
+    def _elastic(self, spec: "special_sensors.ElasticCoordinate", path: str) -> Entry:
         """An elastic coordinate, or a time derivative of it."""
         columns = self._system.elastic_columns(spec.body)
         if spec.number > len(columns):
@@ -396,7 +399,7 @@ class SensorTable:
         unit = "1" + RATES[spec.derivative]
         return Entry(Sensor.COORDINATE, unit, index=columns[spec.number - 1], order=spec.derivative)
 
-    def _deformation(self, spec: sensors.Deformation) -> list[Entry]:
+    def _deformation(self, spec: "special_sensors.Deformation") -> list[Entry]:
         """Three displacements of a node: weighted sums of elastic coordinates, or columns that their products move."""
         body, node = split(spec.point)
         number = [deforming.name for deforming in self._system.elastic].index(body)
