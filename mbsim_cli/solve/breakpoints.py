@@ -363,7 +363,7 @@ def bends(problem: Problem) -> bool:
     laws, unmoved = model.laws, np.full(len(theta), False)
     heads = np.concatenate([laws_of_forces(model), model.constraints.law])
     of_time = {term for law in heads.tolist() for term in terms_of(laws, law)}
-    others = np.setdiff1d(np.flatnonzero(laws.kind == Law.SPLINE), list(of_time))
+    others = {*np.flatnonzero(laws.kind == Law.SPLINE).tolist()} - of_time  # setdiff1d would import numpy.ma
     if any(_jumping(theta, int(laws.theta[k]), int(laws.count[k])).size for k in others):
         return True
     if not isinstance(model.signals, NoSignals) and np.isin(model.signals.code, BENDING).any():
