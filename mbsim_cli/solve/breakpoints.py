@@ -357,7 +357,8 @@ def begins_unseen(problem: Problem) -> bool:
 def bends(problem: Problem) -> bool:
     """Whether forces or driving laws may have corners within steps: by expressions, tables, or laws of time.
 
-    Steps of Runge-Kutta methods end at those of laws of time, others at those that ``Problem.stops`` lists.
+    Steps of Runge-Kutta methods end at those of laws of time, others at those that ``Problem.stops`` lists, and at
+    those that lie on a whole step.
     """
     model, theta, options = problem.model, problem.theta.real, problem.options
     laws, unmoved = model.laws, np.full(len(theta), False)
@@ -370,7 +371,8 @@ def bends(problem: Problem) -> bool:
         return True
     points = breakpoints_of_laws(laws, theta, unmoved, heads) if not options.integrated else []
     edges = [point for point in points if not point.smooth and point.numbers not in problem.stops]
-    return bool(groups_in_run(edges, options.end))
+    steps = [point.time / options.step for group in groups_in_run(edges, options.end) for point in group]
+    return any(abs(count - round(count)) > WHOLE * max(1.0, count) for count in steps)
 
 
 def _onsets(model: Model, theta: np.ndarray) -> Iterator[Onset]:
