@@ -5,10 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 from mbsim_cli.assembly import build
 from mbsim_cli.assembly.objectives import Jump
 from mbsim_cli.model.problem import Block
+from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.objectives import accumulator, by_few, explicit_parameters, stepped
 from tests.assembly.texts import load
 
@@ -259,3 +261,32 @@ def test_sharp_maxima_stay_numbers_beside_jumps(objectives, inside, sharpness):
     assert np.imag(moved) / 1e-30 == pytest.approx(adding.gradient[0] - 1.0, abs=1e-12)  # the signal moves by 1
     weights = adding.weights(TIME) * adding.share(signal)
     assert weights.sum() == pytest.approx(1.0 if not inside else 0.0, abs=1e-12)
+
+
+GIVEN = """
+parameters: {a: 0.3, b: 0.6}
+laws: {path: {type: spline, times: [0, a, b, 1], values: [0, 0.2, -0.1, 0.3]}}
+bodies: {m: {mass: 1}}
+joints: {j: {type: prismatic, bodies: [ground, m], point: origin, axis: x}}
+sensors: {tau: {type: torque, coordinate: j.displacement}}
+objectives: {effort: {integral: tau**2}}
+analysis: {type: inverse_dynamics, sampling: 0.002, duration: 0.9, motion: {laws: {j.displacement: path}},
+  sensitivity: {method: ddm}}
+"""
+
+
+def test_integrals_follow_corners_of_accelerations_of_a_given_motion(tmp_path):
+    """Times of a spline on samples: on both sides of them derivatives of accelerations differ."""
+
+    def effort(a, b):
+        acceleration = CubicSpline([0.0, a, b, 1.0], [0.0, 0.2, -0.1, 0.3], bc_type="natural").derivative(2)
+        pieces = pairwise([0.0, a, b, 0.9])
+        return sum((v - u) * (acceleration([u, (u + v) / 2, v]) ** 2 @ [1.0, 4.0, 1.0]) / 6.0 for u, v in pieces)
+
+    built = build(load(tmp_path, GIVEN))
+    found = evaluate(built.problem, built.objectives)["effort"]
+    h = 1e-6
+    by_a = (effort(0.3 + h, 0.6) - effort(0.3 - h, 0.6)) / (2 * h)
+    by_b = (effort(0.3, 0.6 + h) - effort(0.3, 0.6 - h)) / (2 * h)
+    assert found.value == pytest.approx(effort(0.3, 0.6), rel=1e-3)
+    np.testing.assert_allclose(found.gradient, [by_a, by_b], rtol=3e-4)

@@ -15,7 +15,7 @@ import numpy as np
 
 from mbsim_cli.errors import counted
 from mbsim_cli.kernels.drivers.stepping import MEETS
-from mbsim_cli.kernels.elements.laws import law_value
+from mbsim_cli.kernels.elements.laws import law_third, law_value
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.model.problem import Options, Problem, Split
 from mbsim_cli.solve.breakpoints import (
@@ -150,8 +150,9 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
 
     Two of them on each side, but for adaptive steps, which end at changes and have time points inside. Where the rate
     of a driving law jumps, integrals have its impulse, which steps spread. If not ``of_sums``, all jumps are found but
-    those of comparisons that sums alone read. Corners of forces are found too; sums need them neither where time points
-    inside steps serve them, nor where steps of ALI3-P go across corners, behind which accelerations ring.
+    those of comparisons that sums alone read. Corners of forces are found too, and for sums over given motions those of
+    accelerations; sums need them neither where time points inside steps serve them, nor where steps of ALI3-P go across
+    corners, behind which accelerations ring.
     """
     options, unmoved = problem.options, np.full(len(problem.theta), False)
     if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
@@ -165,10 +166,12 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     by_steps = of_sums and options.analysis == "forward_dynamics"
     bending = () if by_steps and options.adaptive else _jumping_forces(problem, 1)
     corners = {point for law, group, *_ in bending for point in group if law in of_forces}
+    bends = list(_bends(problem, driving)) if of_sums and not by_steps else []
+    corners.update(bends)
     if by_steps and not options.integrated:
         corners = {point for point in corners if point.numbers in problem.stops}
     of_all = [*driving.tolist(), *of_forces]
-    points = [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
+    points = bends + [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
     groups, near = groups_in_run(points, options.end), max(WHOLE * options.step, 5.0 * shift_of(options))
     times = [-inf, *(group[0].time for group in groups), inf]
     found = []
@@ -179,6 +182,19 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
         if jumps and enough and impulses.isdisjoint(group):
             found.append(Split(jumps[0].numbers, *spans, corner=jumping.isdisjoint(jumps)))
     return tuple(found)
+
+
+def _bends(problem: Problem, driving: np.ndarray) -> Iterator[Breakpoint]:
+    """Breakpoints that parameters move, at which accelerations of driving laws have a corner."""
+    laws, numbers, least = problem.model.laws, problem.theta, 1e-14 * problem.options.end
+    moved = np.array(problem.theta_rho.any(axis=1))
+    for law in dict.fromkeys(driving.tolist()):
+        points = [point for point in breakpoints_of_law(laws, numbers, moved, law) if point.smooth]
+        for group in groups_in_run(points, problem.options.end):
+            sides = group[0].time - least, group[-1].time + least
+            before, behind = (law_third(laws, numbers, law, time) for time in sides)
+            if abs(behind - before) > JUMP * max(abs(before), abs(behind)):
+                yield from group
 
 
 def _is_enough(span: tuple[float, float], options: Options) -> bool:
