@@ -11,8 +11,8 @@ from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import ModelError
-from mbsim_cli.model.flexible import block_size, deviation_size
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.standard_data import block_size, deviation_size
 from mbsim_cli.spec.model_file import ModelFile
 
 if TYPE_CHECKING:

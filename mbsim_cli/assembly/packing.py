@@ -17,7 +17,7 @@ from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.parameters.tables import Tables
 from mbsim_cli.assembly.position.closing import initial_measures
 from mbsim_cli.assembly.position.equations import wanted_rows
-from mbsim_cli.assembly.tree.bodies import armature_table, tree_table, with_elastic
+from mbsim_cli.assembly.tree.body_blocks import armature_table, tree_table, with_elastic
 from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
     AnyJoint,

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.laws import LawTable, RoadTable
 from mbsim_cli.assembly.parameters.numbers import Numbers
-from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
+from mbsim_cli.assembly.tree.body_blocks import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.assembly.tree.kinematics import poses

@@ -38,7 +38,7 @@ armature 1: inertia that is added to a coordinate
 reaction 12: point (3) in the axes of the body that carries it; rotation matrix (9, by rows) of the axes of
          force and moment, in the axes of the body that carries them
 signal   the numbers that an expression reads: named ones, then constants
-flexible of a flexible body: ``model.flexible``
+flexible of a flexible body: ``model.standard_data``
 initial  position (n), then velocity (n)
 ======== ======================================================================================
 

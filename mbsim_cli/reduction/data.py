@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.flexible import LEFT_OVER, MODES, ROUND_OFF
+from mbsim_cli.model.standard_data import LEFT_OVER, MODES, ROUND_OFF
 
 # Errors in the description of a flexible body.
 

@@ -9,9 +9,9 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.model.codes import TURNING, Column
 from mbsim_cli.model.coordinates import all_but, kinds
-from mbsim_cli.model.flexible import MASS as MASS_OF_FLEXIBLE
 from mbsim_cli.model.layout import GRAVITY, MASS, FlexibleTree
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.model.standard_data import MASS as MASS_OF_FLEXIBLE
 from mbsim_cli.model.units import force_on
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import going_on

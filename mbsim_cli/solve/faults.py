@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algebra.vectors import load3, point_of, rotate
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import is_tyre, quantities_of
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.integrators.ali3p import State

@@ -10,9 +10,9 @@ import numpy as np
 
 from mbsim_cli.model.codes import EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure
 from mbsim_cli.model.coordinates import all_but, among, kinds
-from mbsim_cli.model.flexible import MASS as OWN_MASS
 from mbsim_cli.model.layout import MASS, FlexibleTree, Model
 from mbsim_cli.model.scales import scales_of
+from mbsim_cli.model.standard_data import MASS as OWN_MASS
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.natural.system import NaturalSystem

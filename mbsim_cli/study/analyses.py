@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.flexible import is_consistent
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.model.standard_data import is_consistent
 from mbsim_cli.study.diagnostics.health import (
     Diagnostics,
     Health,

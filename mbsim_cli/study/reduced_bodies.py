@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.elastic import Supplied
-from mbsim_cli.assembly.tree.flexible import FlexibleBodies, damping_of, refused_at
+from mbsim_cli.assembly.tree.reduction_input import FlexibleBodies, damping_of, refused_at
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.io import sid_file
 from mbsim_cli.io.tables import read_numbers, read_table

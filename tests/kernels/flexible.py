@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.elements.flexible_work import elastic_work
-from mbsim_cli.model.flexible import block_size
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.standard_data import block_size
 from mbsim_cli.reduction.data import StandardInput, Taylor, deviates, deviations, entries, shape_of
 from mbsim_cli.reduction.reduce import reduced
 from tests.reduction.bodies import FULL, brick, crank

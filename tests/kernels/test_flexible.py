@@ -6,13 +6,6 @@ import numpy as np
 import pytest
 
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
-from mbsim_cli.kernels.elements.flexible import (
-    flexible_force,
-    flexible_slopes,
-    flexible_tangent,
-    pull_flexible,
-    vary_flexible,
-)
 from mbsim_cli.kernels.elements.flexible_energy import (
     flexible_kinetic,
     flexible_moment,
@@ -25,6 +18,13 @@ from mbsim_cli.kernels.elements.flexible_energy import (
     vary_flexible_kinetic,
     vary_flexible_moment,
     vary_flexible_strain,
+)
+from mbsim_cli.kernels.elements.flexible_inertia import (
+    flexible_force,
+    flexible_slopes,
+    flexible_tangent,
+    pull_flexible,
+    vary_flexible,
 )
 from mbsim_cli.reduction.data import deviates, deviations, entries, sid_of
 from tests.kernels.flexible import BODIES, State, body, coordinates, packed, random_state, work

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import splu, spsolve
 
 from mbsim_cli import spec
 from mbsim_cli.assembly.parameters.numbers import Numbers
-from mbsim_cli.assembly.tree.flexible import FlexibleBodies
+from mbsim_cli.assembly.tree.reduction_input import FlexibleBodies
 from mbsim_cli.model.layout import STEP
 from mbsim_cli.reduction.data import deviations, entries
 from mbsim_cli.reduction.reduce import _along, reduced

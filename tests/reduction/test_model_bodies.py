@@ -6,7 +6,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.assembly.parameters.numbers import Numbers
-from mbsim_cli.assembly.tree.flexible import FlexibleBodies
+from mbsim_cli.assembly.tree.reduction_input import FlexibleBodies
 from mbsim_cli.errors import ModelError
 from mbsim_cli.model.layout import STEP
 from mbsim_cli.reduction.reduce import derivative, reduced

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mbsim_cli import loads
-from mbsim_cli.model.flexible import OE1, OWN_MODE_ROWS
 from mbsim_cli.model.problem import Options
+from mbsim_cli.model.standard_data import OE1, OWN_MODE_ROWS
 from mbsim_cli.study.analyses import keeps_energy
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.diagnostics.health import Health

@@ -9,8 +9,8 @@ import numpy as np
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
-from mbsim_cli.model.flexible import LEFT_OVER
 from mbsim_cli.model.layout import NONE, STEP
+from mbsim_cli.model.standard_data import LEFT_OVER
 from mbsim_cli.spec.geometry import Scalar, Vector
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.system import cached_property

@@ -8,8 +8,6 @@ import numpy as np
 from mbsim_cli.kernels.elements.measures import measure_value
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
 from mbsim_cli.model.coordinates import place_of_columns
-from mbsim_cli.model.flexible import J0, MDCM
-from mbsim_cli.model.flexible import MASS as BODY_MASS
 from mbsim_cli.model.layout import (
     COM,
     INERTIA,
@@ -23,6 +21,8 @@ from mbsim_cli.model.layout import (
     Pairs,
     Tree,
 )
+from mbsim_cli.model.standard_data import J0, MDCM
+from mbsim_cli.model.standard_data import MASS as BODY_MASS
 from mbsim_cli.spec.geometry import (
     IDENTITY,
     ZERO,

@@ -4,7 +4,7 @@ from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algebra.spatial import moved, store, store2
 from mbsim_cli.kernels.algebra.vectors import add3, cross3, load3, load3_of, point_of, rotate, row3
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded, follow_angles, measure_and_rate
-from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, at_origin2, column_at_origin, pose_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, at_origin2, column_at_origin, pose_of
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
 from mbsim_cli.kernels.algorithms.systems.contract import (

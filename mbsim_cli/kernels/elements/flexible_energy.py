@@ -62,7 +62,8 @@ from mbsim_cli.kernels.elements.flexible_work import (
     rows9,
     six_of,
 )
-from mbsim_cli.model.flexible import (
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.standard_data import (
     CR0,
     CR1,
     CR1_EVEN,
@@ -83,8 +84,7 @@ from mbsim_cli.model.flexible import (
     OE0,
     OE1,
 )
-from mbsim_cli.model.flexible import CT as CT0
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.standard_data import CT as CT0
 
 # Deviations -----------------------------------------------------------------------------------------------------------
 #

@@ -1,4 +1,4 @@
-"""Work arrays of flexible bodies for one time point, and readings of their numbers in theta (``model.flexible``).
+"""Work arrays of flexible bodies for one time point, and readings of their numbers in theta (``model.standard_data``).
 
 A mode is a lane: eight are taken together. Rows of n numbers follow one another, so lanes beyond the last mode hold
 numbers of the next row, which nobody reads again.
@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.vectors import put3, rows3
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, padded, zeros
-from mbsim_cli.model.flexible import MODE_ROWS, MODES, OWN_MODE_ROWS, OWN_PAIR_ROWS, PAIR_ROWS
+from mbsim_cli.model.standard_data import MODE_ROWS, MODES, OWN_MODE_ROWS, OWN_PAIR_ROWS, PAIR_ROWS
 
 # rows of ``Elastic.now``
 G, CR, CT, X, ROW, OWN_GR, OWN_OE, OWN_GE, CR_RATE, CT_RATE, NOW = 0, 6, 9, 12, 15, 16, 25, 31, 34, 37, 40

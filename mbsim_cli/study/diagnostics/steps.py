@@ -9,7 +9,9 @@ from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC, poses
 from mbsim_cli.errors import counted, with_digits
 from mbsim_cli.model.codes import Law
-from mbsim_cli.model.flexible import (
+from mbsim_cli.model.layout import NONE, STEP, Names
+from mbsim_cli.model.problem import Block, InverseBlock, Problem
+from mbsim_cli.model.standard_data import (
     J0,
     J2,
     KE,
@@ -22,8 +24,6 @@ from mbsim_cli.model.flexible import (
     OWN_PAIR_ROWS,
     PAIR_ROWS,
 )
-from mbsim_cli.model.layout import NONE, STEP, Names
-from mbsim_cli.model.problem import Block, InverseBlock, Problem
 from mbsim_cli.solve.breakpoints import ends, terms_of
 from mbsim_cli.system import cached_property
 

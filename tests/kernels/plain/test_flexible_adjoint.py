@@ -7,8 +7,8 @@ import pytest
 
 import mbsim_cli as mbsim
 from mbsim_cli.errors import UsageError
-from mbsim_cli.model.flexible import block_size, deviation_size
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.standard_data import block_size, deviation_size
 from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.study.assembling import Settings, load
 from mbsim_cli.study.listener import SILENT

@@ -33,7 +33,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     vary_curve,
 )
 from mbsim_cli.kernels.algorithms.equations.forces import slope_variation, vary_by_numbers
-from mbsim_cli.kernels.algorithms.motion.bodies import (
+from mbsim_cli.kernels.algorithms.motion.about_origin import (
     apply_between2,
     apply_to_body2,
     at_origin,

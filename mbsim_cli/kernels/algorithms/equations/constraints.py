@@ -19,7 +19,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, is_zero3, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.by_type import only_with
-from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, column_at_origin, pose_of, poses_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, column_at_origin, pose_of, poses_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.elements.laws import law_third, law_value, law_variation, pull_law

@@ -47,7 +47,7 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     vary_wrench_on_bodies_along,
     wrench_on_bodies,
 )
-from mbsim_cli.kernels.algorithms.motion.bodies import (
+from mbsim_cli.kernels.algorithms.motion.about_origin import (
     apply_between,
     apply_between2,
     at_origin,

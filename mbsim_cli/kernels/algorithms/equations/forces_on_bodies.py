@@ -23,7 +23,7 @@ from mbsim_cli.kernels.algorithms.equations.along_measures import (
     with_variations_of_signals,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import between
-from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
 from mbsim_cli.kernels.derive.write import compiled_text
 from mbsim_cli.kernels.elements import elements

@@ -49,7 +49,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
 from mbsim_cli.kernels.algorithms.equations.forces import measure_force_part, part_of_force_on_bodies
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, own_rates
 from mbsim_cli.kernels.algorithms.equations.signals import add_signal_tangent
-from mbsim_cli.kernels.algorithms.motion.bodies import before, span_twists, spread
+from mbsim_cli.kernels.algorithms.motion.about_origin import before, span_twists, spread
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     COLUMN_S,

@@ -52,8 +52,8 @@ from mbsim_cli.kernels.algorithms.by_type import with_elastic
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_forces_of_pair, vary_multiplier_force
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_wrench, rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import own_rates, rate_apply, rate_at
-from mbsim_cli.kernels.algorithms.flexible.bodies import resting_force, vary_resting_force
-from mbsim_cli.kernels.algorithms.motion.bodies import (
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import resting_force, vary_resting_force
+from mbsim_cli.kernels.algorithms.motion.about_origin import (
     apply_between,
     apply_to_body,
     apply_to_body2,

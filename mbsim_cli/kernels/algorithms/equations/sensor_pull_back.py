@@ -64,12 +64,12 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     value_and_rate,
 )
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_own_inertia
-from mbsim_cli.kernels.algorithms.flexible.bodies import (
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
     pull_elastic_kinetic,
     pull_elastic_potential,
     pull_elastic_strain,
 )
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, squares, width
 from mbsim_cli.kernels.elements.columns import attitude_gradients

@@ -44,7 +44,7 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
 )
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import armature_kinetic, vary_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.residual_variation import inertia_variation
-from mbsim_cli.kernels.algorithms.flexible.bodies import (
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
     elastic_kinetic,
     elastic_potential,
     elastic_power,
@@ -53,7 +53,7 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_elastic_potential,
     vary_elastic_strain,
 )
-from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, at_origin2, between2, pose_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, kernel

@@ -27,7 +27,7 @@ from mbsim_cli.kernels.algorithms.equations.forces import (
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import in_axes
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import sense, value_and_rate, vary_sensors
-from mbsim_cli.kernels.algorithms.motion.bodies import column_at_origin, pose_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import column_at_origin, pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S, Directions, LoadedMotion
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width

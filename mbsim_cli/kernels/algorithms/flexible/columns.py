@@ -6,7 +6,7 @@ the kernels from columns to coordinates. Compiled functions return arrays in tup
 """
 
 from mbsim_cli.kernels.algorithms.by_type import only_with
-from mbsim_cli.kernels.algorithms.flexible.bodies import (
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
     flexible_forces,
     slope_bodies,
     start_elastic_rows,

@@ -28,8 +28,8 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
 )
 from mbsim_cli.kernels.compiler.simd import WIDTH, zeros
 from mbsim_cli.kernels.elements.flexible_work import elastic_work
-from mbsim_cli.model.flexible import block_size, deviation_size
 from mbsim_cli.model.layout import NONE, Signals
+from mbsim_cli.model.standard_data import block_size, deviation_size
 
 # The tuples of rigid trees, with what bodies that deform add.
 

@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, row3, rows3, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, between, has_curve
-from mbsim_cli.kernels.algorithms.natural.bodies import (
+from mbsim_cli.kernels.algorithms.natural.linear_poses import (
     POSE,
     column_of,
     columns_of,

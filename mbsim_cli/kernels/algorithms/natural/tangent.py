@@ -27,7 +27,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, coordinate
 from mbsim_cli.kernels.algorithms.equations.forces import acts_on_bodies, coordinate_force_part, vary_one_force
 from mbsim_cli.kernels.algorithms.equations.signals import find_slopes, set_motion, unit_force
 from mbsim_cli.kernels.algorithms.motion.workspace import Directions, motion_alone
-from mbsim_cli.kernels.algorithms.natural.bodies import (
+from mbsim_cli.kernels.algorithms.natural.linear_poses import (
     POSE,
     add_power,
     columns_of,

@@ -38,10 +38,10 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
 )
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
-from mbsim_cli.kernels.algorithms.motion.bodies import between2
+from mbsim_cli.kernels.algorithms.motion.about_origin import between2
 from mbsim_cli.kernels.algorithms.motion.variation import vary_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Twists
-from mbsim_cli.kernels.algorithms.natural.bodies import (
+from mbsim_cli.kernels.algorithms.natural.linear_poses import (
     POSE,
     add_power,
     columns_of,

@@ -18,7 +18,7 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
     twists,
     virtual,
 )
-from mbsim_cli.kernels.algorithms.natural.bodies import POSE, NaturalForces, NaturalKinematics
+from mbsim_cli.kernels.algorithms.natural.linear_poses import POSE, NaturalForces, NaturalKinematics
 from mbsim_cli.kernels.algorithms.natural.tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural.variation import NaturalTwists
 from mbsim_cli.kernels.compiler.simd import WIDTH, zeros

@@ -37,10 +37,10 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vectors import load3, rotate, row3, rows3, scale3, sub3, symmetric_rotate
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, set_armatures
 from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
-from mbsim_cli.kernels.algorithms.flexible.bodies import elastic_count, slope_bodies, vary_flexible_forces
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import elastic_count, slope_bodies, vary_flexible_forces
 from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_motion_of_columns, vary_rows
 from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_kinematics, flexible_twists
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, offset_to_parent, set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL
@@ -72,8 +72,8 @@ from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import load_f
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width, zeros
 from mbsim_cli.kernels.elements.flexible_work import CR, CT, H, J, M, modes_of, pair_row, six_of
-from mbsim_cli.model.flexible import ME
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.standard_data import ME
 
 
 class FlexibleArticulated(NamedTuple):

@@ -23,7 +23,7 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_c
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope, pull_line, pull_slope
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_axes, pull_bodies
-from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.reactions.reactions import (
     AXES,

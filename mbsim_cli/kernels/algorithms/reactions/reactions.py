@@ -66,7 +66,7 @@ from mbsim_cli.kernels.algorithms.equations.signals import (
     vary_element_forces,
     vary_multipliers,
 )
-from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body2, at_origin2, between2, pose_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import apply_to_body2, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
 from mbsim_cli.kernels.algorithms.motion.workspace import Composite, Kinematics, LoadedMotion, Twists, motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, kernel

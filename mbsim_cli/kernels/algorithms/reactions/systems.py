@@ -5,7 +5,6 @@ frame acts on that.
 """
 
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree
-from mbsim_cli.kernels.algorithms.flexible.bodies import pull_flexible_bodies
 from mbsim_cli.kernels.algorithms.flexible.columns import (
     adjoints_of,
     bring_adjoints,
@@ -18,6 +17,7 @@ from mbsim_cli.kernels.algorithms.flexible.columns import (
     vary_elastic_forces,
     virtual_of,
 )
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import pull_flexible_bodies
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, motion_alone
 from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing
 from mbsim_cli.kernels.algorithms.reactions.reactions import (

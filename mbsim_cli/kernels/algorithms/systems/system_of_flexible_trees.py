@@ -17,13 +17,13 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, Resting, vary_resting
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, read_multipliers
-from mbsim_cli.kernels.algorithms.flexible.bodies import (
+from mbsim_cli.kernels.algorithms.flexible.columns import elastic_forces
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
     add_flexible_mass,
     add_flexible_tangent,
     forces_of_nodes,
     shape_bodies,
 )
-from mbsim_cli.kernels.algorithms.flexible.columns import elastic_forces
 from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     add_changed_accelerations,
     add_stiffened_tangent,

@@ -1,6 +1,6 @@
 """The system in natural coordinates: points and vectors that bodies share, with bodies that deform or without.
 
-Functions of ``natural.flexible`` are chosen by the type of ``model.tree``, and do nothing where no body deforms.
+Functions of ``natural.elastic_terms`` are chosen by the type of ``model.tree``, and do nothing where no body deforms.
 """
 
 from mbsim_cli.kernels.algebra.arrays import clear
@@ -13,20 +13,9 @@ from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forc
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, pull_signals
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
-from mbsim_cli.kernels.algorithms.flexible.bodies import pull_flexible_bodies
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import pull_flexible_bodies
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
-from mbsim_cli.kernels.algorithms.natural.bodies import (
-    hold,
-    move_frames,
-    natural_constraints,
-    natural_loads,
-    natural_mass,
-    natural_rates,
-    natural_residual,
-    place_bodies,
-    rotate_expected,
-)
-from mbsim_cli.kernels.algorithms.natural.flexible import (
+from mbsim_cli.kernels.algorithms.natural.elastic_terms import (
     add_elastic_rows,
     add_natural_elastic_mass,
     add_natural_elastic_tangent,
@@ -47,6 +36,17 @@ from mbsim_cli.kernels.algorithms.natural.flexible import (
     vary_welds,
     vary_welds_with_velocity,
     weld_nodes,
+)
+from mbsim_cli.kernels.algorithms.natural.linear_poses import (
+    hold,
+    move_frames,
+    natural_constraints,
+    natural_loads,
+    natural_mass,
+    natural_rates,
+    natural_residual,
+    place_bodies,
+    rotate_expected,
 )
 from mbsim_cli.kernels.algorithms.natural.pull_back import (
     clear_poses,

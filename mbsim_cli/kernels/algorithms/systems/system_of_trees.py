@@ -51,11 +51,6 @@ from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
     pull_tree,
     virtual_motion,
 )
-from mbsim_cli.kernels.algorithms.flexible.bodies import (
-    add_flexible_mass,
-    pull_flexible_bodies,
-    resting_flexible_forces,
-)
 from mbsim_cli.kernels.algorithms.flexible.columns import (
     adjoints_of,
     bring_adjoints,
@@ -73,6 +68,11 @@ from mbsim_cli.kernels.algorithms.flexible.columns import (
     spread_virtual,
     vary_elastic_forces,
     virtual_of,
+)
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
+    add_flexible_mass,
+    pull_flexible_bodies,
+    resting_flexible_forces,
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics

@@ -1,8 +1,8 @@
 """Bodies that deform in natural coordinates: frames with linear maps, and what their inertia does on coordinates.
 
-The wrench of such a body acts on its frame like that of a force element (``flexible.bodies``): it works on the origin
-and on the columns of R. M is not constant, as it turns with the frame and changes with the shape. Derivation:
-docs/theory/natural_coordinates.md.
+The wrench of such a body acts on its frame like that of a force element (``flexible.deforming_bodies``): it works on
+the origin and on the columns of R. M is not constant, as it turns with the frame and changes with the shape.
+Derivation: docs/theory/natural_coordinates.md.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, load3, row3, rows3, scale3, sub3, unrotate
 from mbsim_cli.kernels.algorithms.by_type import only_with, with_elastic
-from mbsim_cli.kernels.algorithms.flexible.bodies import (
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
     change_in_body,
     changed_row,
     changed_wrench,
@@ -37,9 +37,9 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_flexible_forces,
     vary_resting_force,
 )
-from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, apply_to_body2, pose_of
+from mbsim_cli.kernels.algorithms.motion.about_origin import apply_to_body, apply_to_body2, pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone, of_position
-from mbsim_cli.kernels.algorithms.natural.bodies import (
+from mbsim_cli.kernels.algorithms.natural.linear_poses import (
     POSE,
     columns_in,
     columns_of,
@@ -51,7 +51,7 @@ from mbsim_cli.kernels.algorithms.natural.bodies import (
 from mbsim_cli.kernels.algorithms.natural.variation import columns2, vary_linear
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, as_column, at, block, width
-from mbsim_cli.kernels.elements.flexible import flexible_slopes, flexible_tangent
+from mbsim_cli.kernels.elements.flexible_inertia import flexible_slopes, flexible_tangent
 from mbsim_cli.kernels.elements.flexible_nodes import (
     bent,
     pull_slopes,

@@ -1,8 +1,8 @@
 """Bodies that deform as elements of a tree: the forces that they exert on their frame and on their elastic coordinates.
 
 A body's frame is moved by the joints alone, so that the recursions of the tree do not see elastic coordinates; the
-body's wrench acts on its frame like that of a force element. Its terms stand in ``elements.flexible``, in body axes
-about the frame's origin. Derivation: docs/theory/flexible_bodies.md.
+body's wrench acts on its frame like that of a force element. Its terms stand in ``elements.flexible_inertia``, in body
+axes about the frame's origin. Derivation: docs/theory/flexible_bodies.md.
 """
 
 from mbsim_cli.kernels.algebra.spatial import (
@@ -32,7 +32,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     unrotate,
 )
 from mbsim_cli.kernels.algorithms.by_type import with_elastic
-from mbsim_cli.kernels.algorithms.motion.bodies import (
+from mbsim_cli.kernels.algorithms.motion.about_origin import (
     apply_to_body,
     apply_to_body2,
     at_origin,
@@ -52,17 +52,6 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
-from mbsim_cli.kernels.elements.flexible import (
-    couple_modes,
-    flexible_force,
-    flexible_shape,
-    flexible_slopes,
-    flexible_tangent,
-    frame_inertia,
-    pull_flexible,
-    put_modes,
-    vary_flexible,
-)
 from mbsim_cli.kernels.elements.flexible_energy import (
     flexible_kinetic,
     flexible_moment,
@@ -74,6 +63,17 @@ from mbsim_cli.kernels.elements.flexible_energy import (
     vary_flexible_kinetic,
     vary_flexible_moment,
     vary_flexible_strain,
+)
+from mbsim_cli.kernels.elements.flexible_inertia import (
+    couple_modes,
+    flexible_force,
+    flexible_shape,
+    flexible_slopes,
+    flexible_tangent,
+    frame_inertia,
+    pull_flexible,
+    put_modes,
+    vary_flexible,
 )
 from mbsim_cli.model.layout import GRAVITY
 

@@ -78,9 +78,9 @@ from mbsim_cli.kernels.elements.flexible_work import (
     rows6,
     six_of,
 )
-from mbsim_cli.model.flexible import CR0, CR1, DE, J0, J1, J2, KE, KSIGMA, MASS, MDCM, ME
-from mbsim_cli.model.flexible import CT as CT0
 from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.standard_data import CR0, CR1, DE, J0, J1, J2, KE, KSIGMA, MASS, MDCM, ME
+from mbsim_cli.model.standard_data import CT as CT0
 
 
 @kernel
