@@ -174,40 +174,40 @@ def _tag_of(member: Any) -> str:
 class ByType:
     """Annotation of a union of classes: validates a mapping by the one that its ``type`` names.
 
-    A member of the union may be ``later`` a union of rarer types.
+    A member of the union may be a union of rarer classes that is imported ``later``: when no other has the type.
     """
 
     def __init__(self, default: str | None = None):
         self._default = default  # where ``type`` is left out
         self._members: tuple[Any, ...] = ()
-        self._classes: dict[str, type[Spec]] = {}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         self._members = get_args(source) or (source,)
-        self._classes = _by_type(each for each in self._members if get_origin(each) is not Annotated)
         return core_schema.with_info_plain_validator_function(self._read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        self._import()
-        return _schema_of_any(self._classes, handler)
+        return _schema_of_any(self._all, handler)
 
-    def _import(self) -> None:
-        """Import the classes of rarer types; all of them stand in the order of the union."""
-        members: list[type[Spec]] = []
-        for each in self._members:
-            members += get_args(get_args(each.__metadata__[0].kind)[0]) if get_origin(each) is Annotated else [each]
-        self._classes = _by_type(members)
+    @cached_property
+    def _common(self) -> dict[str, type[Spec]]:
+        """Classes by type, without those that are imported later."""
+        return _by_type(each for each in self._members if isinstance(each, type))
+
+    @cached_property
+    def _all(self) -> dict[str, type[Spec]]:
+        """Classes by type, in the order of the union."""
+        parts = ([each] if isinstance(each, type) else each.__metadata__[0].classes for each in self._members)
+        return _by_type(each for part in parts for each in part)
 
     def _read(self, value: Any, info: ValidationInfo) -> Any:
         stated = value.get("type", self._default) if isinstance(value, dict) else getattr(value, "type", self._default)
         kind = str(stated)
-        if kind not in self._classes:
-            self._import()
-        if kind not in self._classes:
-            expected = ", ".join(f"'type={each}'" for each in self._classes)
+        found = self._common.get(kind) or self._all.get(kind)
+        if found is None:
+            expected = ", ".join(f"'type={each}'" for each in self._all)
             given = {"discriminator": "type", "tag": kind, "expected_tags": expected}
             raise PydanticKnownError("union_tag_invalid", given)
-        return self._classes[kind].read(value, info)
+        return found.read(value, info)
 
 
 def _by_type(classes: Iterable[type[Spec]]) -> dict[str, type[Spec]]:
@@ -244,27 +244,31 @@ class Later:
         self._module, _, self._name = name.partition(".")
 
     @cached_property
-    def kind(self) -> Any:
-        """The type, a class or an annotated union."""
+    def _type(self) -> Any:
         return getattr(import_module(f"mbsim_cli.spec.{self._module}"), self._name)
+
+    @property
+    def classes(self) -> tuple[type[Spec], ...]:
+        """Members of an annotated union."""
+        return get_args(get_args(self._type)[0])
 
     @cached_property
     def _read(self) -> Callable[[Any, ValidationInfo], Any]:
-        if isinstance(self.kind, type):
-            return self.kind.read  # type: ignore[attr-defined]
-        of_union = TypeAdapter(self.kind).validator
+        if isinstance(self._type, type):
+            return self._type.read  # type: ignore[attr-defined]
+        of_union = TypeAdapter(self._type).validator
         return lambda value, info: of_union.validate_python(value, context=info.context)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_plain_validator_function(lambda value, info: self._read(value, info))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        # a chain, whose steps are asked for their own
-        return handler(core_schema.chain_schema([TypeAdapter(self.kind).core_schema]))
+        # in a chain: pydantic asks the type of a step for its JSON schema, and not that of a schema given to a handler
+        return handler(core_schema.chain_schema([TypeAdapter(self._type).core_schema]))
 
 
 def later(name: str) -> Any:
-    """Return the type of a name as ``laws.Law``, which is imported when a file first has such a part."""
+    """Return the type with a name in ``spec``, such as ``laws.Law``, as one that is imported later."""
     return Annotated[Any, Later(name)]
 
 
