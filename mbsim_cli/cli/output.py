@@ -62,11 +62,7 @@ def show_table(titles: Iterable[str], rows: Iterable[Sequence[str]], of_numbers:
     """
     titles, rows = list(map(visible, titles)), [list(map(visible, row)) for row in rows]
     width = _width()
-    if (
-        width
-        and _EncodedText().encoding.lower().startswith("utf")
-        and (plain := _drawn(titles, rows, of_numbers, width))
-    ):
+    if width and _encoding().lower().startswith("utf") and (plain := _drawn(titles, rows, of_numbers, width)):
         show(plain)
         return
     from rich.table import Table
@@ -111,6 +107,11 @@ def _width() -> int | None:
     return None if sys.stdout.isatty() or paged else WIDE
 
 
+def _encoding() -> str:
+    """Name of the encoding of standard output."""
+    return getattr(sys.stdout, "encoding", None) or "utf-8"
+
+
 def show_rich(table: "RenderableType") -> None:
     """Buffer what rich draws for standard output."""
     from rich.console import Console
@@ -126,7 +127,7 @@ class _EncodedText(io.StringIO):
     @property
     def encoding(self) -> str:  # type: ignore[override]
         """Name of the encoding."""
-        return getattr(sys.stdout, "encoding", None) or "utf-8"
+        return _encoding()
 
 
 def flush() -> None:

@@ -35,7 +35,7 @@ _RATES = {"position": "", "velocity": ".velocity", "acceleration": ".acceleratio
 
 
 class Columns(UserDict[str, Any]):
-    """Columns (K,) by name; a text in place of a column is why it has no numbers, raised only when it is read."""
+    """Columns (K,) by name; one that cannot be read is a message, raised as InputOutputError when it is looked up."""
 
     def __getitem__(self, name: str) -> np.ndarray:
         found = self.data[name]

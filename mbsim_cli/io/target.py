@@ -174,7 +174,7 @@ class Sink(io.FileIO):
         self._lost: list[tuple[int, bytes]] = []  # (place, content), which HDF5 may read again
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to a place, counted from the start or from the end, to which belongs what was lost."""
+        """Move to a place, counted from the start or from the end; the end includes data that are in memory."""
         place = super().seek(offset, whence)
         if whence == os.SEEK_END:
             place = super().seek(max([place, *(start + len(content) for start, content in self._lost)]))

@@ -1,6 +1,6 @@
-"""Families of classes that few files need: their module is imported when a file first has such a part.
+"""Types of parts that few files have: the module of their classes is imported when a file first has such a part.
 
-Rules tell these parts apart by their ``type``; what needs a class of theirs imports it where a file has the part.
+Rules tell these parts apart by their ``type``. A function that needs a class imports it where a file has the part.
 """
 
 from typing import TYPE_CHECKING, Annotated
@@ -40,6 +40,6 @@ RoadOrName = Annotated[named.Road | SimpleRoad, ByKind()]
 
 
 class AnyLaw(Spec):
-    """What all laws have."""
+    """What all laws have; rules find laws by this class, and import no other."""
 
     description: named.Text | None = description()

@@ -81,7 +81,7 @@ def scale_of(value: float) -> float:
     return abs(value) or 1.0
 
 
-# The analysis that ``mbsim check`` judges: what was read, assembled and found.
+# The analysis that ``mbsim check`` checks: what was read, assembled and found.
 
 
 class Analysed(NamedTuple):
@@ -249,8 +249,6 @@ def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[C
             )
             yield unless_undecided(row, uncertain, size, f"d {row.objective} / d {row.parameter}")
 
-
-# Verification of gradients: by differences of whole runs, by the complex step, by other methods, and by references.
 
 # Gradients by complex step: one run a parameter, in complex numbers.
 

@@ -158,9 +158,8 @@ def _symmetric(review: Review, path: Path, force: "Bushing") -> None:
 def check_constraints(review: Review) -> None:
     """Report distances that are not greater than zero, and couplings whose factors are all zero."""
     for name, constraint in review.model.constraints.items():
-        if constraint.type == "distance" and constraint.law is None:
-            if hasattr(constraint, "coordinate"):  # a part of a cable
-                continue
+        of_cable = hasattr(constraint, "coordinate")  # that of a part follows a coordinate
+        if constraint.type == "distance" and constraint.law is None and not of_cable:
             value = review.value(constraint.distance)
             if value is not None and value <= 0:
                 hint = "a spherical joint keeps two points together" if value == 0 else None
