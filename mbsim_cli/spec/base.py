@@ -244,19 +244,20 @@ class Later:
         self._module, _, self._name = name.partition(".")
 
     @cached_property
-    def _type(self) -> Any:
+    def kind(self) -> Any:
+        """The type, a class or an annotated union."""
         return getattr(import_module(f"mbsim_cli.spec.{self._module}"), self._name)
 
     @property
     def classes(self) -> tuple[type[Spec], ...]:
         """Members of an annotated union."""
-        return get_args(get_args(self._type)[0])
+        return get_args(get_args(self.kind)[0])
 
     @cached_property
     def _read(self) -> Callable[[Any, ValidationInfo], Any]:
-        if isinstance(self._type, type):
-            return self._type.read  # type: ignore[attr-defined]
-        of_union = TypeAdapter(self._type).validator
+        if isinstance(self.kind, type):
+            return self.kind.read  # type: ignore[attr-defined]
+        of_union = TypeAdapter(self.kind).validator
         return lambda value, info: of_union.validate_python(value, context=info.context)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -264,7 +265,7 @@ class Later:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         # in a chain: pydantic asks the type of a step for its JSON schema, and not that of a schema given to a handler
-        return handler(core_schema.chain_schema([TypeAdapter(self._type).core_schema]))
+        return handler(core_schema.chain_schema([TypeAdapter(self.kind).core_schema]))
 
 
 def later(name: str) -> Any:
