@@ -25,7 +25,6 @@ from mbsim_cli.reduction.mesh import drawn_edges, skin, write_vtu
 from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.report.camera import view_of
 from mbsim_cli.report.panels import Cells
-from mbsim_cli.spec.contacts import Tyre
 from mbsim_cli.spec.geometry import split
 from mbsim_cli.study.pictures.selection import hint
 from mbsim_cli.study.result import Poses, Result, interpolated
@@ -368,8 +367,7 @@ def _arrows(file: "ModelFile", bodies: Sequence[str], names: Mapping[str, int]) 
                 yield {"kind": "between", "history": name, "ends": ends}
         elif sensor.type == "tyre" and sensor.quantity == "normal_load":
             tyre = file.forces.get(sensor.tyre)
-            at = names.get(tyre.center) if isinstance(tyre, Tyre) else None
-            if isinstance(tyre, Tyre) and at is not None:
+            if tyre is not None and tyre.type == "tyre" and (at := names.get(tyre.center)) is not None:
                 yield {
                     "kind": "upwards",
                     "history": name,
