@@ -196,7 +196,7 @@ class ByType:
     @cached_property
     def _all(self) -> dict[str, type[Spec]]:
         """Classes by type, in the order of the union."""
-        parts = ([each] if isinstance(each, type) else each.__metadata__[0].classes for each in self._members)
+        parts = ([each] if isinstance(each, type) else get_args(each.__metadata__[0].kind) for each in self._members)
         return _by_type(each for part in parts for each in part)
 
     def _read(self, value: Any, info: ValidationInfo) -> Any:
@@ -245,13 +245,8 @@ class Later:
 
     @cached_property
     def kind(self) -> Any:
-        """The type, a class or an annotated union."""
+        """The type: a class, an annotated union, or a union that is a member of another one."""
         return getattr(import_module(f"mbsim_cli.spec.{self._module}"), self._name)
-
-    @property
-    def classes(self) -> tuple[type[Spec], ...]:
-        """Members of an annotated union."""
-        return get_args(get_args(self.kind)[0])
 
     @cached_property
     def _read(self) -> Callable[[Any, ValidationInfo], Any]:

@@ -322,4 +322,4 @@ class Bushing(AnyForce):
         return self
 
 
-ContactForce = Annotated[Drag | Wing | Tyre | Contact | Bushing, ByType()]
+ContactForce = Drag | Wing | Tyre | Contact | Bushing

@@ -26,6 +26,8 @@ UNITS = {  # of what sensors show, by their type, without a time derivative; of 
 
 
 class AnySensor(Spec):
+    """What all sensors have."""
+
     width: ClassVar[int] = 1
     parts: ClassVar[tuple[str, ...]] = ()
     description: named.Text | None = description()
@@ -46,6 +48,8 @@ class _OfBody(AnySensor):
 
 
 class Differentiated(AnySensor):
+    """A quantity, or a time derivative of it."""
+
     derivative: Annotated[Literal[0, 1, 2], WHOLE] = field("Time derivative: 0, 1 or 2.", 1, default=0)
 
 

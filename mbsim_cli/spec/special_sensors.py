@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from mbsim_cli.spec.base import WHOLE, ByType, field, named, optional
+from mbsim_cli.spec.base import WHOLE, field, named, optional
 from mbsim_cli.spec.sensors import AnySensor, Differentiated
 
 
@@ -117,7 +117,7 @@ class BushingSensor(AnySensor):
     )
 
 
-SpecialSensor = Annotated[
+SpecialSensor = (
     StrainEnergy
     | ElasticCoordinate
     | Deformation
@@ -129,6 +129,5 @@ SpecialSensor = Annotated[
     | Yaw
     | TyreSensor
     | ContactSensor
-    | BushingSensor,
-    ByType(),
-]
+    | BushingSensor
+)
