@@ -38,7 +38,7 @@ def require_loads(problem: Problem, closing: Closing, system: System) -> None:
             hint = "friction needs it: give a loss instead of dynamic, or hold nothing twice"
             system.issue(f"joints.{name}.friction", undetermined.format(f"load of joint {name!r}"), hint)
         else:
-            hint = "a force reads it: let it read what the motion determines, or hold nothing twice"
+            hint = "a force reads it: let it read quantities that the motion determines, or hold nothing twice"
             system.issue("forces", undetermined.format(f"multiplier of {name!r}"), hint)
     system.stop()
 
