@@ -124,12 +124,11 @@ class ReactionTable:
         if joint is not None:
             between = self._system.joints[joint]
             return bodies[1], lambda geometry: joint_frames(geometry, between).p_b
-        from mbsim_cli.spec.constraints import Distance, PointOnLine, PointOnPlane
-
         constraint = self._system.model_file.constraints[spec.constraint]
-        if not isinstance(constraint, Distance | PointOnLine | PointOnPlane):
+        place = constraint.points[1] if constraint.type == "distance" else getattr(constraint, "point", None)
+        if place is None:
             return bodies[1], lambda geometry: ZERO  # a couple is the same about every point
-        body, point = split(constraint.points[1] if isinstance(constraint, Distance) else constraint.point)
+        body, point = split(place)
         return body, lambda geometry: geometry.point(body, point)
 
 
