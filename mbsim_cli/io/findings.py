@@ -78,7 +78,7 @@ def _read_mesh(mesh: h5py.Group) -> tuple[np.ndarray, np.ndarray, str]:
     if kind not in CELLS or cells.shape[1:] != (len(CELLS[kind].nodes),) or points.shape[1:] != (3,):
         raise FormatError(f"{mesh.name} is no mesh")
     if cells.dtype.kind not in "iu" or (cells.size and not 0 <= cells.min() <= cells.max() < len(points)):
-        raise FormatError(f"{mesh.name}: its cells name points that there are not")
+        raise FormatError(f"{mesh.name}: its cells name points that do not exist")
     return points, cells, kind
 
 

@@ -61,7 +61,7 @@ def _require_mesh(file: h5py.File) -> None:
         if content == "f" and not np.isfinite(dataset[()]).all():
             raise FormatError(f"mesh/{name} holds numbers that are not finite")
     if cells.size and not 0 <= cells[()].min() <= cells[()].max() < points.shape[0]:
-        raise FormatError("mesh/cells name points that there are not")
+        raise FormatError("mesh/cells name points that do not exist")
 
 
 def _fields(group: h5py.Group) -> list[tuple[str, h5py.Dataset]]:

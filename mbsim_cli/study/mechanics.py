@@ -306,7 +306,7 @@ class Mechanics:
     ) -> Motion:  # fmt: skip
         """Motion of places: BODY (its origin) or BODY.POINT, None: the origins of all bodies. See ``Motion``.
 
-        Without v, or a, these are zero. Raises UsageError for places that there are not, or on bodies that deform.
+        Without v, or a, these are zero. Raises UsageError for places that do not exist, or on bodies that deform.
         """
         if isinstance(of, str):
             require_names("of", of)

@@ -95,7 +95,7 @@ def test_meshes_for_viewers(mbsim, model, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("cells", np.full((16, 4), 99), "mesh/cells name points that there are not"),
+        ("cells", np.full((16, 4), 99), "mesh/cells name points that do not exist"),
         ("points", np.zeros((27, 2)), r"mesh/points is \(27, 2\)"),
         ("shapes", np.full((2, 27, 3), np.nan), "mesh/shapes holds numbers that are not finite"),
         ("fields/rho", np.zeros(3), r"mesh/fields/rho is \(3,\)"),
