@@ -16,7 +16,7 @@ from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import all_but, kinds
-from mbsim_cli.model.layout import NONE, LoadedSignals, Model
+from mbsim_cli.model.layout import GRAVITY, NONE, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
@@ -46,7 +46,7 @@ CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, in its 
 SOLVED = 1e-12  # largest one that Newton leaves, the same
 ACCURATE = 1e-10  # derivatives of assembled positions, relative
 LOADED_ITERATIONS = 30  # of accelerations where forces read multipliers
-UNSETTLED = 1e-6  # of the largest multiplier: a larger change by the last iteration is no round-off
+UNSETTLED = 1e-6  # of the largest load: a larger change of multipliers by the last iteration is no round-off
 
 
 class Initial(NamedTuple):
@@ -139,7 +139,7 @@ def accelerate(start: Evaluable, rows: np.ndarray) -> None:
             if np.abs(x[n:]).max(initial=0.0) <= SETTLED * np.abs(state.lam).max(initial=0.0):
                 break
         if loaded:
-            require_settled(x[n:], state.lam)
+            require_settled(x[n:], start)
         kkt = _with_loads(start, kkt, rows)
         y = np.linalg.solve(kkt, -np.concatenate([start.out.dG, start.out.dphi[2][rows]]))
     except np.linalg.LinAlgError:
@@ -151,9 +151,14 @@ def accelerate(start: Evaluable, rows: np.ndarray) -> None:
     sens.lam[:] = of_least_norm(eq.J, rows, sens.lam)
 
 
-def require_settled(change: np.ndarray, multipliers: np.ndarray) -> None:
-    """Raise AnalysisError if the last iteration changed multipliers that forces read by more than round-off."""
-    if not np.abs(change).max(initial=0.0) <= UNSETTLED * np.abs(multipliers).max(initial=0.0):
+def require_settled(change: np.ndarray, at: Evaluable) -> None:
+    """Raise AnalysisError if the last iteration changed multipliers that forces read by more than round-off.
+
+    Multipliers of forces in balance are round-off themselves: inertia forces and weights count, too.
+    """
+    fastest = max(np.abs(at.state.zdd).max(initial=0.0), float(np.linalg.norm(at.theta[GRAVITY : GRAVITY + 3])))
+    largest = max(np.abs(at.state.lam).max(initial=0.0), np.abs(at.out.M).max(initial=0.0) * fastest)
+    if not np.abs(change).max(initial=0.0) <= UNSETTLED * largest:
         raise AnalysisError(
             f"accelerations and the multipliers that forces read do not converge in {LOADED_ITERATIONS} iterations; "
             "do these forces grow faster with the multipliers than they can be balanced?"

@@ -231,7 +231,7 @@ class Mechanics:
                 if np.abs(more).max() <= SETTLED * np.abs(lam).max():
                     break
             if self._loaded:
-                require_settled(more, lam)
+                require_settled(more, at)
         if not derivatives:
             return value
         at = self._at(True, t, q, v, value, lam)

@@ -109,6 +109,20 @@ def test_accelerations_that_no_multipliers_balance_are_refused(model):
             call()
 
 
+@pytest.mark.parametrize("push", [22.0, 29.1, 38.6, 50.3])
+def test_multipliers_that_are_round_off_count_as_found(model, push):
+    """Forces that move both masses as the rope does leave no tension but round-off."""
+    balanced = ROPE.replace("-50*A.displacement - 0.3*T*(1 + A.displacement)", f"{push} - 0.3*T").replace("9.81", "0")
+    balanced = balanced.replace("displacement: 1, B.displacement: 1", "displacement: 0.3, B.displacement: 0.7")
+    balanced = balanced.replace(
+        "forces: {", f"forces: {{G: {{type: drive, coordinate: B.displacement, value: -{push}*6/7}}, "
+    )
+    found = model(balanced)
+    mechanics = found.mechanics()
+    assert mechanics.accelerations(*mechanics.state()) == pytest.approx([push, -push * 3 / 7], rel=1e-12)
+    assert abs(found.run().objectives["e"].value) < 1e-12
+
+
 def test_forces_that_read_undetermined_multipliers_are_refused(model):
     """Two equal ropes share the load in many ways."""
     twice = ROPE.replace(
