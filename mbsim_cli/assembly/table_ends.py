@@ -12,7 +12,7 @@ from mbsim_cli.assembly.tree.kinematics import measured, poses
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import OF_COORDINATES, TYRES, Force, Operation
 from mbsim_cli.model.coordinates import kinds, of_columns
-from mbsim_cli.model.layout import NONE, STEP, Curves, Signals
+from mbsim_cli.model.layout import NONE, STEP, Curves, LoadedSignals, Signals
 from mbsim_cli.model.problem import Problem, instants_of
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import ends, going_on, terms_of
@@ -34,6 +34,7 @@ class State(NamedTuple):
     time: float
     z: np.ndarray  # (n,)
     zd: np.ndarray  # (n,)
+    lam: np.ndarray | float = 0.0  # (m,) where forces read multipliers
 
 
 BETWEEN = 8  # intermediate times in an output interval, for adaptive steps
@@ -72,7 +73,7 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
         found = next(filter(None, (_left_table(problem, state) for state in _states(problem, joints, row))), None)
         if found is not None:
             _name(failure, found)
-            here = State(joints.time[row], joints.position[row], joints.velocity[row])
+            here = next(_states(problem, joints, row))
             end = row + (_left_table(problem, here) is None)
             first = int(np.searchsorted(block.time, last, side="right"))
             if end > first:
@@ -86,9 +87,10 @@ def _name(failure: AnalysisError, sentence: str | None) -> None:
 
 def _states(problem: Problem, block: Any, row: int) -> Iterator[State]:
     """The state at an output time; for adaptive steps also states up to the next output time."""
+    lam = block.lambda_[row] if isinstance(problem.model.signals, LoadedSignals) else 0.0
     t, z, zd, zdd = (array[row] for array in (block.time, block.position, block.velocity, block.acceleration))
     for s in np.linspace(0.0, problem.options.step, BETWEEN, endpoint=False) if problem.options.adaptive else (0.0,):
-        yield State(t + s, z + s * (zd + 0.5 * s * zdd), zd + s * zdd)
+        yield State(t + s, z + s * (zd + 0.5 * s * zdd), zd + s * zdd, lam)
 
 
 def _declared(problem: Problem) -> State:
@@ -149,7 +151,7 @@ def _called(problem: Problem, state: State) -> Iterator[Use]:
     if not isinstance(signals, Signals) or Operation.LAW not in signals.code:
         return
     instant = Instant(problem, problem.theta, np.zeros((problem.theta.size, 0)))
-    instant.state.z[:], instant.state.zd[:] = state.z, state.zd
+    instant.state.z[:], instant.state.zd[:], instant.state.lam[:] = state.z, state.zd, state.lam
     instant.evaluate(state.time)
     work: Any = instant.work.kin.signals
     for u, offset in enumerate(signals.offset):

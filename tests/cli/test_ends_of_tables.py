@@ -120,6 +120,28 @@ def test_a_table_that_a_coordinate_leaves_is_named(tmp_path, element, words, for
     assert float(str(caught.value).split(" at t = ")[1].split()[0]) == pytest.approx(np.sqrt(0.1 / 9.81), abs=0.01)
 
 
+def test_a_table_of_a_multiplier_ends_where_the_multiplier_leaves_it(tmp_path):
+    """The tension of a rope, (19.62 + 20 t)/3 N, passes 8 N at 0.219 s."""
+    path = tmp_path / "model.yaml"
+    path.write_text("""
+mbsim: 1
+gravity: [0, 0, -9.81]
+laws: {table: {type: spline, x: [0, 8], values: [0, 0]}}
+bodies: {a: {mass: 2}, b: {mass: 1}}
+joints:
+  a: {type: prismatic, bodies: [ground, a], point: origin, axis: x}
+  b: {type: prismatic, bodies: [ground, b], point: origin, axis: z}
+constraints: {rope: {type: coupling, terms: {a.displacement: 1, b.displacement: 1}, offset: 0}}
+sensors: {T: {type: multiplier, constraint: rope}, x: {type: coordinate, coordinate: a.displacement}}
+forces: {f: {type: drive, coordinate: a.displacement, value: "-20*t + table(abs(T))"}}
+objectives: {last: {final: x}}
+analysis: {formulation: ali3p-rtdyn1, step: 0.005, duration: 1}
+""")
+    with pytest.raises(AnalysisError, match=r"the value that it is called at is 8\.006") as caught:
+        evaluated(path)
+    assert str(caught.value).split(" at t = ")[1].split()[0] == "0.22"
+
+
 def test_an_integration_that_pauses_between_instants_ends_there_too(tmp_path, monkeypatch):
     monkeypatch.setattr(open_tree, "steps_at_once", lambda *sizes: 2)
     path = written(tmp_path, "none", "elongation_law: e", ANALYSES["dop853"])
