@@ -192,6 +192,14 @@ def test_standard_errors_of_robust_losses_are_the_scatter_of_estimates(loss):
     assert np.mean(errors) == pytest.approx(np.std(means), rel=0.08)
 
 
+def test_readings_that_are_all_outliers_give_no_standard_error():
+    variables = Variables(("mean",), ("",), np.zeros(1), np.full(1, -np.inf), np.full(1, np.inf), np.zeros(1, bool))
+    readings, groups = np.repeat([-50.0, 50.0], 10), [Group(slice(0, 20), 1.0, 1.0)]
+    compute = lambda values: Computed(np.full(20, values[0]), np.ones((20, 1)))  # noqa: E731
+    found = estimate(Problem(variables, readings, groups, compute, "huber", 1.5, 1e-10, 50))
+    assert np.isnan(found.covariance).all()
+
+
 def test_an_end_of_a_range_holds_an_estimate(tmp_path):
     fits = "{one: {measurements: [loaded], parameters: {k: {from: 30, to: 45}, x_2: {from: 0.01, to: 1, scale: log}}}}"
     found = mbsim.load(write(tmp_path, stating(fits)), m=TRUTH["m"]).fit()

@@ -283,7 +283,7 @@ def _statistics(
         scaled = jacobian / lengths
         curvature = rows[known] @ (scaled.T @ (second[:, None] * scaled)) @ rows[known].T
         moments, axes = np.linalg.eigh(curvature)
-        moments[moments < UNDETERMINED * moments[-1]] = np.nan  # as where all readings are outliers
+        moments[~(moments > UNDETERMINED * moments.max(initial=0.0))] = np.nan  # as where all readings are outliers
         axes = rows[known].T @ axes
         inverse = axes / moments @ axes.T
         scores = scaled * (weights * residuals)[:, None]
