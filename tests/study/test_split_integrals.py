@@ -290,3 +290,22 @@ def test_integrals_follow_corners_of_accelerations_of_a_given_motion(tmp_path):
     by_b = (effort(0.3, 0.6 + h) - effort(0.3, 0.6 - h)) / (2 * h)
     assert found.value == pytest.approx(effort(0.3, 0.6), rel=1e-3)
     np.testing.assert_allclose(found.gradient, [by_a, by_b], rtol=3e-4)
+
+
+def test_jumps_between_many_corners_of_accelerations_are_split(tmp_path):
+    """Two samples for each row of a spline, whose times a parameter moves, tell nothing of its small corners."""
+    rows = np.linspace(0.0, 1.0, 46)
+    found = []
+    for factor in ("", "*a"):
+        moved = GIVEN.replace("0, a, b, 1]", ", ".join(f"{row!r}{factor}" for row in rows.tolist()) + "]")
+        moved = moved.replace("0, 0.2, -0.1, 0.3]", ", ".join(f"{row:.6f}" for row in np.sin(5 * rows)) + "]")
+        moved = moved.replace("laws: {path", "laws: {all: {type: sum, laws: [path, late]}, late: WINDOW, path")
+        moved = moved.replace("WINDOW", "{type: windowed, start: b, end: b + 1, law: wave}, wave: WAVE")
+        moved = moved.replace("WAVE", "{type: harmonic, amplitude: 2, angular_frequency: pi, power: 2}")
+        moved = moved.replace("displacement: path", "displacement: all").replace("0.002", "0.01")
+        built = build(load(tmp_path, moved.replace("a: 0.3, b: 0.6", "a: 1, b: 0.55")))
+        found.append(evaluate(built.problem, built.objectives)["effort"])
+    still, moving = found
+    assert moving.gradient[1] == pytest.approx(still.gradient[1], rel=1e-9)
+    assert moving.value == pytest.approx(still.value, rel=1e-12)
+    assert not built.warnings

@@ -6,6 +6,7 @@ the impulse; steps of ALI3-P spread it. Steps of ALI3-P end where slopes or acce
 parameters move.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import ceil, floor, inf
@@ -45,6 +46,7 @@ SMOOTHER = (
 CLOSE = 1e-6  # of an output interval: shortest time between changes over which time points inside steps are read
 LONG = 1e3  # shifts of a breakpoint: the same, so that time points lie farther inside steps than shifts
 SAMPLES = 101  # times at which the largest rate of a law is searched
+TWO, FOUR = 2, 4  # time points on each side of a split: a line through fewer than four misses small corners
 
 
 class Edge(NamedTuple):
@@ -148,11 +150,11 @@ def _jumping_forces(problem: Problem, order: int = 0) -> Iterator[tuple[int, lis
 def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     """Times at which integrals are split: accelerations jump, and time points lie on each side until other changes.
 
-    Two of them on each side, but for adaptive steps, which end at changes and have time points inside. Where the rate
-    of a driving law jumps, integrals have its impulse, which steps spread. If not ``of_sums``, all jumps are found but
-    those of comparisons that sums alone read. Corners of forces are found too, and for sums over given motions those of
-    accelerations; sums need them neither where time points inside steps serve them, nor where steps of ALI3-P go across
-    corners, behind which accelerations ring.
+    Two of them on each side, or four beside corners of accelerations, but for adaptive steps, which end at changes and
+    have time points inside. Where the rate of a driving law jumps, integrals have its impulse, which steps spread. If
+    not ``of_sums``, all jumps are found but those of comparisons that sums alone read. Corners of forces are found too,
+    and for sums over given motions those of accelerations; sums need them neither where time points inside steps serve
+    them, nor where steps of ALI3-P go across corners, behind which accelerations ring.
     """
     options, unmoved = problem.options, np.full(len(problem.theta), False)
     if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
@@ -166,21 +168,29 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     by_steps = of_sums and options.analysis == "forward_dynamics"
     bending = () if by_steps and options.adaptive else _jumping_forces(problem, 1)
     corners = {point for law, group, *_ in bending for point in group if law in of_forces}
-    bends = list(_bends(problem, driving)) if of_sums and not by_steps else []
-    corners.update(bends)
     if by_steps and not options.integrated:
         corners = {point for point in corners if point.numbers in problem.stops}
+    bends = list(_bends(problem, driving)) if of_sums and not by_steps else []
     of_all = [*driving.tolist(), *of_forces]
     points = bends + [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
     groups, near = groups_in_run(points, options.end), max(WHOLE * options.step, 5.0 * shift_of(options))
-    times = [-inf, *(group[0].time for group in groups), inf]
-    found = []
-    for k, group in enumerate(groups):
-        jumps = [point for point in group if point in jumping] or [point for point in group if point in corners]
-        spans = (times[k] + near, times[k + 1] - near), (times[k + 1] + near, times[k + 2] - near)
-        enough = not of_sums or all(_is_enough(span, options) for span in spans)
-        if jumps and enough and impulses.isdisjoint(group):
-            found.append(Split(jumps[0].numbers, *spans, corner=jumping.isdisjoint(jumps)))
+    smooth, found = set(bends), []
+    every = [-inf, *(group[0].time for group in groups), inf]
+    others = [-inf, *(group[0].time for group in groups if not smooth.issuperset(group)), inf]
+    for group in groups:
+        jumps = [point for point in group if point in jumping]
+        sharp = jumps or [point for point in group if point in corners]
+        split = sharp or [point for point in group if point in smooth]
+        if not split or not impulses.isdisjoint(group):
+            continue
+        # corners of accelerations nearby must not leave other changes too few time points
+        for times, least in ((every, FOUR), (others, TWO)) if sharp else ((every, FOUR),):
+            time = group[0].time
+            before, behind = times[bisect_left(times, time) - 1], times[bisect_right(times, time)]
+            spans = (before + near, time - near), (time + near, behind - near)
+            if not of_sums or all(_is_enough(span, options, least) for span in spans):
+                found.append(Split(split[0].numbers, *spans, corner=not jumps))
+                break
     return tuple(found)
 
 
@@ -197,13 +207,13 @@ def _bends(problem: Problem, driving: np.ndarray) -> Iterator[Breakpoint]:
                 yield from group
 
 
-def _is_enough(span: tuple[float, float], options: Options) -> bool:
-    """Whether two time points lie in a span of time, or those inside a step that an integrator chooses."""
+def _is_enough(span: tuple[float, float], options: Options, points: int) -> bool:
+    """Whether so many time points lie in a span of time, or those inside a step that an integrator chooses."""
     if options.analysis == "forward_dynamics" and options.adaptive:
         least = max(CLOSE * options.step, LONG * shift_of(options))
         return min(span[1], options.end) - max(span[0], 0.0) > least
     low, high = max(span[0], 0.0) / options.step, min(span[1] / options.step, options.end / options.step + WHOLE)
-    return floor(high) > ceil(low)
+    return floor(high) - ceil(low) >= points - 1
 
 
 def _driving(problem: Problem) -> np.ndarray:
