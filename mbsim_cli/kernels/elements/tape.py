@@ -174,8 +174,10 @@ def slopes_of(code, a, b, c, y):
     if code == Operation.DIVIDE:
         return one / b, -y / b, none
     if code == Operation.POWER:
+        if y == 0.0 and a != 0.0:  # of an infinite base or exponent
+            return none, none, none
         by_base = b * power(a, b - 1.0) if b != 0.0 else none
-        return by_base, (y * np.log(a) if a.real > 0.0 and y != 0.0 else none), none  # 0 of an infinite base, too
+        return by_base, (y * np.log(a) if a.real > 0.0 else none), none
     if code == Operation.ATAN2:
         i = one / (a * a + b * b)
         return (b * i, -a * i, none) if i != 0.0 else (none, none, none)

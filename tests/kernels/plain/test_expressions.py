@@ -172,7 +172,13 @@ def test_slopes_of_steps(code, imaginary):
 
 @pytest.mark.parametrize(
     ("code", "a", "b"),
-    [(Operation.ATAN2, np.inf, 1.0), (Operation.ATAN2, 1.0, -np.inf), (Operation.POWER, np.inf, -0.5)],
+    [
+        (Operation.ATAN2, np.inf, 1.0),
+        (Operation.ATAN2, 1.0, -np.inf),
+        (Operation.POWER, np.inf, -0.5),
+        (Operation.POWER, 2.0, -np.inf),
+        (Operation.POWER, 0.5, np.inf),
+    ],
 )
 def test_finite_values_of_infinite_operands_have_no_slopes(code, a, b):
     value = operate(code, np.float64(a), np.float64(b), np.float64(0.0))
