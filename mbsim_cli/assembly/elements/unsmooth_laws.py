@@ -154,7 +154,7 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     have time points inside. Where the rate of a driving law jumps, integrals have its impulse, which steps spread. If
     not ``of_sums``, all jumps are found but those of comparisons that sums alone read. Corners of forces are found too,
     and for sums over given motions those of accelerations; sums need them neither where time points inside steps serve
-    them, nor where steps of ALI3-P go across corners, behind which accelerations ring.
+    them, nor by ALI3-P, whose accelerations ring behind corners.
     """
     options, unmoved = problem.options, np.full(len(problem.theta), False)
     if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
@@ -166,10 +166,8 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     jumps_of_forces = (group for law, group, *_ in _jumping_forces(problem) if law in of_forces)
     jumping = acceleration_jumps(edges).keys() | {point for group in jumps_of_forces for point in group}
     by_steps = of_sums and options.analysis == "forward_dynamics"
-    bending = () if by_steps and options.adaptive else _jumping_forces(problem, 1)
+    bending = () if by_steps and (options.adaptive or not options.integrated) else _jumping_forces(problem, 1)
     corners = {point for law, group, *_ in bending for point in group if law in of_forces}
-    if by_steps and not options.integrated:
-        corners = {point for point in corners if point.numbers in problem.stops}
     bends = list(_bends(problem, driving)) if of_sums and not by_steps else []
     of_all = [*driving.tolist(), *of_forces]
     points = bends + [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
