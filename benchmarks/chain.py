@@ -9,12 +9,12 @@ from mbsim_cli import assembly, spec
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.open_trees import accelerations, accelerations_and_variations
 from mbsim_cli.model.codes import Column, Status
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.open_tree import FLEXIBLE, FORMULATIONS
+from tests.kernels.accelerations import accelerations, accelerations_and_variations
 
 MODEL = Path(__file__).parents[1] / "models" / "chain.yaml"
 PARAMETERS = 8

@@ -308,5 +308,5 @@ def require_finite(results: Mapping[str, Gradient], unknown: Collection[str]) ->
     for name, result in results.items():
         undefined = np.count_nonzero(~np.isfinite(result.gradient)) > len(result.undefined)
         if name not in unknown and (undefined or not np.isfinite(result.value)):
-            causes = "divide by zero, overflow, take a root or logarithm below zero, or call a law behind its table"
+            causes = "divide by zero, overflow, take a root or logarithm below zero, or call a law beyond its table"
             raise AnalysisError(f"objective {name} is not a finite number; on this motion its expression may {causes}")

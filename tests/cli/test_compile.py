@@ -56,7 +56,7 @@ def test_runs_find_what_it_compiled(mbsim, pendulum):
     assert report["refused"] == [] and report["cache"] == watch.STORE.path
     assert mbsim("run", pendulum, "--formulation", "recursive").code == 0  # rows of open trees are observed behind
     kept = {path.name.rsplit("-", 1)[0] for path in Path(report["cache"]).iterdir()}
-    assert {"observe.observe", "instants.linearise", "simulate.run"} <= kept
+    assert {"observe.observe", "time_points.linearise", "simulate.run"} <= kept
     for method in ("none", "ddm", "adjoint"):
         assert "compiling" not in mbsim("run", pendulum, "--sensitivity", method).err
     again = mbsim("compile", pendulum)

@@ -34,7 +34,7 @@ ELSEWHERE = {
     ("analysis.Analysis", "accuracy"): "tests/cli/test_step_auto.py",
     ("objectives.Check", "field_gradient"): "tests/spec/test_gradients_by_fields.py, tests/models/test_models.py",
     ("bodies.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",
-    ("forces.Cable", "length"): "goes with its rate: tests/models/test_cables.py",
+    ("cables.Cable", "length"): "goes with its rate: tests/models/test_cables.py",
     ("joints.Friction", "law"): "asks for keys that the other has not: tests/spec/test_states.py",
     ("bodies.Visual", "mesh"): "tests/cli/test_import.py",
     ("bodies.Visual", "scale"): "tests/cli/test_import.py",
@@ -107,7 +107,7 @@ ELSEWHERE = {
     ("objectives.Objective", "real_part"): "tests/cli/test_linear_page.py",
     ("objectives.Objective", "imaginary_part"): "tests/cli/test_linear_page.py",
     ("objectives.Objective", "rms"): "of a record without mean square: tests/study/test_objectives.py",
-    ("forces.Contact", "law"): "rigid is refused today",
+    ("contacts.Contact", "law"): "rigid is refused today",
     ("bodies.DesignVector", "bodies"): "what names the vector on a body fails without it; see below",
 }
 
