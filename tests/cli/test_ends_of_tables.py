@@ -96,7 +96,12 @@ analysis: {formulation: FORMULATION, step: 0.005, duration: 0.2}
 """
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural", "ali1p-rtdyn1"])
+SELDOM = [  # compiled for these alone
+    pytest.param(name, marks=pytest.mark.slow) for name in ("ali3p-natural", "ali1p-rtdyn1")
+]
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", *SELDOM])
 @pytest.mark.parametrize(
     ("element", "words"),
     [
