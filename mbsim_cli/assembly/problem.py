@@ -87,7 +87,9 @@ def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Proble
     rows = all_but(len(closing.phi), closing.redundant)
     if not rows.size or isinstance(tree, FlexibleTree) or options.integrated:
         return problem, []
-    inverse_inertia = _relative_inverse_inertia(closing.J[rows], closing.inertia.mass, np.maximum(inertia, least))
+    inverse_inertia = _relative_inverse_inertia(
+        closing.J[rows], closing.inertia.mass, np.maximum(inertia, least), closing.scales.columns**2
+    )
     together = float(np.linalg.eigvalsh(inverse_inertia)[0])
     if options.penalty * PENALTY_RATIO * together >= (SLOW if stated else QUICK):
         return problem, []
@@ -104,12 +106,13 @@ def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Proble
     ]
 
 
-def _relative_inverse_inertia(J: np.ndarray, mass: np.ndarray, counted: np.ndarray) -> np.ndarray:
+def _relative_inverse_inertia(J: np.ndarray, mass: np.ndarray, counted: np.ndarray, extent: np.ndarray) -> np.ndarray:
     """J M^-1 J^T (k, k), relative to that of each row alone with the inertias ``counted`` (n,) of its coordinates.
 
-    If its least eigenvalue is small, several constraints together move far more inertia than each of them alone.
+    ``extent`` (n,) is as in ``Factor``. If its least eigenvalue is small, several constraints together move far more
+    inertia than each of them alone.
     """
-    counted = np.maximum(counted, SLIGHT * counted.max())
+    counted = np.maximum(counted, SLIGHT * (counted * extent).max() / extent)
     rows = J / np.sqrt((J * J / counted).sum(axis=1))[:, None]
     return rows @ np.linalg.solve(mass + HARDLY * np.diag(counted), rows.T)
 

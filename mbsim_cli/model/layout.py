@@ -154,6 +154,7 @@ class Natural(NamedTuple):
     weight: np.ndarray  # (1,) offset of the weight (n)
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least, where constraints are weighed
     swing: np.ndarray  # (n,) rad that bodies turn by as a coordinate moves by one, or 0: tells when to look at J
+    extent: np.ndarray  # (n,) as in ``Factor``
 
 
 class FlexibleNatural(

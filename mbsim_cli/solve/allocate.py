@@ -70,6 +70,7 @@ from mbsim_cli.model.layout import (
     Tree,
 )
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve.breakpoints import onsets_of
 
 if TYPE_CHECKING:
@@ -185,6 +186,13 @@ def factor(n: int, m: int, structure: Panels, dtype: type) -> Factor:
     )
 
 
+def extents(model: Model, theta: np.ndarray) -> np.ndarray:
+    """Extent (n,) of the coordinates, as in ``Factor``: of lengths in a unit that fits the mechanism."""
+    tree = model.tree
+    found = tree.extent if isinstance(tree, NATURAL) else scales_of(model, theta).columns ** 2
+    return np.where(are_elastic(tree), 0.0, found)
+
+
 def another(tangent: Factor) -> Factor:
     """Allocate a Factor for the same equations."""
     m, n = tangent.J.shape
@@ -271,13 +279,12 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
     if least is None:
         least = model.tree.least if isinstance(model.tree, NATURAL) else np.zeros(n)
     least = least.copy()  # a checkpoint restores all work arrays
-    extent = np.where(are_elastic(model.tree), 0.0, 1.0)
     return Work(
         kin,
         comp,
         eq,
-        factor(n, m, structure, dtype)._replace(least=least, extent=extent, J=eq.J),
-        factor(n, m, structure, dtype)._replace(least=least, J=eq.J),
+        factor(n, m, structure, dtype)._replace(least=least, extent=extents(model, theta), J=eq.J),
+        factor(n, m, structure, dtype)._replace(least=least, extent=extents(model, theta), J=eq.J),
         columns(n, m, 1, dtype),
         past(n, m, dtype),
         np.zeros((2, n), dtype),

@@ -63,17 +63,27 @@ def least_inertia(system: "NaturalSystem") -> np.ndarray:
     """
     theta = system.problem.theta[None] + 0j
     fields, mass = system.fields(theta), mean_mass(system.problem.model, system.problem.theta)
-    found, sizes = np.zeros(system.plan.size), []
-    for base in system.plan.bases:
-        size = max(np.linalg.norm(local(theta)[0].real) for local in base.locals[1:])
+    ways = [[float(np.linalg.norm(way(theta)[0].real)) for way in base.ways] for base in system.plan.bases]
+    lengths = [max(own, default=0.0) for own in ways]
+    usual = max(lengths) or scales_of(system.problem.model, system.problem.theta).length
+    found, sizes = np.zeros(system.plan.size), [size or usual for size in lengths]
+    for base, size in zip(system.plan.bases, sizes, strict=True):
         maps = np.abs(fields.poses[base.body][0, :, 1:].real) ** 2
         found += mass * (maps[:3].sum(axis=0) + size * size * maps[3:].sum(axis=0))
-        sizes.append(size)
     found *= SLIGHT
     for d in system.equations.defined:
         slides = system.rows[d.row].kind == Measure.PROJECTION
         found[d.coordinate] = mass * (1.0 if slides else np.mean(np.square(sizes)))
     return found[np.argsort(system.order)]
+
+
+def extent_of_points(system: "NaturalSystem") -> np.ndarray:
+    """Extent (n,) of coordinates, as in ``Factor``: of points and distances in a unit of length that fits."""
+    found = np.ones(system.plan.size)
+    measured = [c for group in system.plan.groups if group.point for c in group.columns]
+    measured += [d.coordinate for d in system.equations.defined if system.rows[d.row].kind == Measure.PROJECTION]
+    found[system.order[measured]] = scales_of(system.problem.model, system.problem.theta).length ** 2
+    return found
 
 
 def swing(system: "NaturalSystem") -> np.ndarray:

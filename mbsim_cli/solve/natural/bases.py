@@ -25,6 +25,7 @@ class _Vector:
     name: str
     field: Callable[[Fields], np.ndarray]
     local: Local
+    way: bool = False  # from the origin to a point, m; else a vector without a unit
 
 
 class Planner:
@@ -49,7 +50,7 @@ class Planner:
             origin = self._sliding(joint) or self._group(joint.name, body, at, True, _global_axes)
         chosen: list[_Vector] = []
         vectors = [_Vector(s.name, _field_of(s, body), s.on(body)) for s in known if not s.point]
-        vectors += [_Vector(s.name, _less(_field_of(s, body), origin), _less(s.on(body), at)) for s in points]
+        vectors += [_Vector(s.name, _less(_field_of(s, body), origin), _less(s.on(body), at), True) for s in points]
         for vector in vectors:
             if self._adds(chosen, vector.local):
                 chosen.append(vector)
@@ -61,7 +62,8 @@ class Planner:
             chosen.append(_product(u, next(v for v in chosen if v is not u)))
         while len(chosen) < 3:
             self._own(body, joint, chosen, later, origin, at)
-        base = Base(body, origin, [v.field for v in chosen], [at, *(v.local for v in chosen)])
+        ways = [v.local for v in chosen if v.way]
+        base = Base(body, origin, [v.field for v in chosen], [at, *(v.local for v in chosen)], ways)
         base.place(self.fields)
         self.plan.bases.append(base)
         self._keep_rigid(body, chosen)
@@ -133,7 +135,7 @@ class Planner:
             if np.linalg.norm(np.cross(n, x)) > SLANTED * np.linalg.norm(x):
                 arm = float(np.linalg.norm(np.cross(n, x)))
                 point = self._group(s.name, body, s.on(body), True, along, _height(u, way, origin), ("1", "2"), arm)
-                return _Vector(s.name, _less(point, origin), way)
+                return _Vector(s.name, _less(point, origin), way, True)
         k = int(np.argmin(np.abs(n)))
         local = given(np.eye(3)[k])
         name = f"axis_{'xyz'[k]}"
@@ -147,7 +149,7 @@ class Planner:
             way = _less(s.on(body), at)
             if self._adds(chosen, way):
                 point = self._group(s.name, body, s.on(body), True, _global_axes)
-                chosen.append(_Vector(s.name, _less(point, origin), way))
+                chosen.append(_Vector(s.name, _less(point, origin), way, True))
                 return
         axes = [axis(joint.offset + R_C, k) for k in range(3)]
         local = max(axes, key=lambda local: float(np.linalg.norm(self._beside(chosen, self._sizes(local)))))

@@ -137,6 +137,7 @@ class Base:
     origin: Callable[[Fields], np.ndarray]
     vectors: list[Callable[[Fields], np.ndarray]]
     locals: list[Local]  # of origin and vectors
+    ways: list[Local]  # those of the vectors that lead to points
 
     def place(self, fields: Fields) -> None:
         """Add the pose of the body to the fields: its columns are those that give the vectors."""

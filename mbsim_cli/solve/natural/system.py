@@ -30,7 +30,8 @@ from mbsim_cli.model.layout import (
     freeze,
 )
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.least_inertia import least_inertia, swing
+from mbsim_cli.model.scales import scales_of
+from mbsim_cli.solve.least_inertia import extent_of_points, least_inertia, swing
 from mbsim_cli.solve.natural.bases import Planner
 from mbsim_cli.solve.natural.joints import NaturalEquations, Row, equations_of, shared_by_constraints, tree_joints
 from mbsim_cli.solve.natural.plan import Fields, Plan, directions_of, names_of, vanishes
@@ -107,8 +108,9 @@ def _tree(system: "NaturalSystem", at: Places) -> Natural:
         weight=[at.weight],
         least=NO_NUMBERS,
         swing=NO_NUMBERS,
+        extent=NO_NUMBERS,
     )
-    return tree._replace(least=least_inertia(system), swing=swing(system))
+    return tree._replace(least=least_inertia(system), swing=swing(system), extent=extent_of_points(system))
 
 
 def _with_elastic(system: "NaturalSystem", tree: Natural) -> Natural | FlexibleNatural:
@@ -454,10 +456,9 @@ def in_natural_coordinates(problem: Problem) -> Problem:
     shared = list(shared_by_constraints(problem.model, problem.names, stack))
     plan = Planner(fields, joints, shared, problem.names.bodies).plan
     equations = equations_of(problem, fields, joints, plan)
-    columns = tuple(
-        np.flatnonzero([not vanishes(fields.poses[i][:, :, 1 + c], fields.poses[i]) for c in range(plan.size)])
-        for i in range(len(joints))
-    )
+    units = np.repeat([scales_of(problem.model, problem.theta).length, 1.0], [3, 9])  # of origin and rotation matrix
+    poses = [fields.poses[i] / units[:, None] for i in range(len(joints))]
+    columns = tuple(np.flatnonzero([not vanishes(pose[:, :, 1 + c], pose) for c in range(plan.size)]) for pose in poses)
     meets = np.zeros((plan.size, plan.size), bool)
     for i, used in enumerate(columns):
         # coordinates that move a body along different axes have no common inertia

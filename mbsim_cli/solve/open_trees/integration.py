@@ -24,7 +24,6 @@ from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, LoopStages, NewtonControl, StageEquations
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, ErrorControl, Stages, Tableau
 from mbsim_cli.model.codes import INTEGRATORS
-from mbsim_cli.model.coordinates import are_elastic
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.model.scales import scales_of
@@ -98,7 +97,7 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
     kin.expected[:] = expected
     least = np.zeros(n) if problem.least is None else problem.least.copy()
     factor = allocate.factor(n, m, allocate.allocators(model).sparsity(model), dtype)._replace(
-        least=least, extent=np.where(are_elastic(model.tree), 0.0, 1.0), J=eq.J
+        least=least, extent=allocate.extents(model, theta), J=eq.J
     )
 
     z = partial(np.zeros, dtype=dtype)

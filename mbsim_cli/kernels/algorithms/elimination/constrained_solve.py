@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algebra.linear_solve import (
 )
 from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.elimination.structure import Panels
-from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import (
     EVERY,
     WIDTH,
@@ -84,7 +84,7 @@ class Factor(NamedTuple):
     alpha: np.ndarray  # (m,)
     weight: np.ndarray  # (n,)
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least
-    extent: np.ndarray  # (n,) what the square of a coordinate counts for, beside it: angles may pass through zero
+    extent: np.ndarray  # (n,) squares of the unit of each coordinate; 0 of elastic ones, which are small beside others
     sparsity: Panels
     lower: np.ndarray  # see algebra.linear_solve
     upper: np.ndarray  # the same
@@ -135,10 +135,10 @@ def factor_penalised(ratio, factor):
     T, weight, panels, inverse, lu = factor.T, factor.weight, factor.sparsity, factor.inverse, factor.lu
     floor = 0.0
     for i in range(weight.size):
-        floor = max(floor, np.abs(T[i, i].real))
+        floor = max(floor, np.abs(T[i, i].real) * _unit(factor, i))
     floor *= LIGHTEST
     for i in range(weight.size):
-        weight[i] = max(np.abs(T[i, i].real), floor, factor.least[i])
+        weight[i] = max(np.abs(T[i, i].real), floor / _unit(factor, i), factor.least[i])
     for i in range(weight.size):
         put(inverse, i, 1.0 / at(weight, i))
     softest = 0.0  # the largest of the compliances J weight^-1 J^T of rows; penalties take their place
@@ -165,6 +165,11 @@ def factor_penalised(ratio, factor):
     copy_to(factor.T, factor.lu)
     add_penalties(factor)
     return lu_factor(factor.lu, factor.pivot)
+
+
+@inlined
+def _unit(factor, i):
+    return factor.extent[i] if factor.extent[i] > 0.0 else 1.0
 
 
 @kernel
