@@ -285,11 +285,9 @@ def check_open_tree(system: System, formulation: str) -> None:
     for name, spec in system.model_file.constraints.items():
         path = f"constraints.{name}"
         if spec.type != "motion":
-            from mbsim_cli.spec.constraints import CableLength, CablePart, CableTouch
-
-            if isinstance(spec, CablePart | CableTouch):
+            if spec.stands_for in ("part", "touch"):
                 continue  # reported with the length of the cable
-            kind = "cables of constant length" if isinstance(spec, CableLength) else spec.type
+            kind = "cables of constant length" if spec.stands_for == "length" else spec.type
             message = f"{formulation} is for open trees; of constraints it knows motion alone, not {kind}"
             system.issue(path, message, _FORWARD)
             continue

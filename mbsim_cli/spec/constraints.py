@@ -10,6 +10,7 @@ from mbsim_cli.spec.families import LawOrName
 
 
 class _Constraint(Spec):
+    stands_for: ClassVar[str] = ""  # part, touch or length of a cable, where it is made for one and stands in no file
     description: named.Text | None = description()
 
 
@@ -165,15 +166,21 @@ class Motion(_Constraint):
 class CablePart(Distance):
     """The distance of two points of a cable, which equals a coordinate; not in files."""
 
+    stands_for: ClassVar[str] = "part"
+
     coordinate: named.Coordinate = field("The coordinate, JOINT.coordinate.", "rope_1.length")
 
 
 class CableTouch(PointOnPlane):
     """A straight part of a cable is perpendicular to the arm where it touches a pulley; not in files."""
 
+    stands_for: ClassVar[str] = "touch"
+
 
 class CableLength(Coupling):
     """The sum of the parts of a cable and of what coordinates wind up, by a law of time; not in files."""
+
+    stands_for: ClassVar[str] = "length"
 
     winch: LawOrName | None = optional("Law of time that is added [m].", "reel")
 

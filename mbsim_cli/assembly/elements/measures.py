@@ -270,14 +270,13 @@ class ConstraintTable:
 
     def add_declared(self, name: str, spec: Constraint) -> None:
         """Equations of a constraint of the model file."""
-        from mbsim_cli.spec.constraints import CablePart
-
         measures, path = self.measures, f"constraints.{name}"
         given = getattr(spec, "law" if spec.type != "coupling" else "winch", None)  # of time
         law = self._laws.number(given, f"{path}.law")
         match spec.type:
             case "distance":
-                follower = self._system.coordinate(spec.coordinate).column if isinstance(spec, CablePart) else NONE
+                followed = getattr(spec, "coordinate", None)  # of a part of a cable
+                follower = NONE if followed is None else self._system.coordinate(followed).column
                 self._add_target(name, measures.distance(spec.points), spec.distance, law, follower)
             case "angle":
                 self._add_target(name, measures.angle(spec.vectors, spec.axis, path), spec.angle, law)

@@ -158,8 +158,7 @@ def _symmetric(review: Review, path: Path, force: "Bushing") -> None:
 def check_constraints(review: Review) -> None:
     """Report distances that are not greater than zero, and couplings whose factors are all zero."""
     for name, constraint in review.model.constraints.items():
-        of_cable = hasattr(constraint, "coordinate")  # that of a part follows a coordinate
-        if constraint.type == "distance" and constraint.law is None and not of_cable:
+        if constraint.type == "distance" and constraint.law is None and not constraint.stands_for:
             value = review.value(constraint.distance)
             if value is not None and value <= 0:
                 hint = "a spherical joint keeps two points together" if value == 0 else None
