@@ -278,13 +278,13 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
     structure = allocators(model).sparsity(model)
     if least is None:
         least = model.tree.least if isinstance(model.tree, NATURAL) else np.zeros(n)
-    least = least.copy()  # a checkpoint restores all work arrays
+    least, extent = least.copy(), extents(model, theta)  # a checkpoint restores all work arrays
     return Work(
         kin,
         comp,
         eq,
-        factor(n, m, structure, dtype)._replace(least=least, extent=extents(model, theta), J=eq.J),
-        factor(n, m, structure, dtype)._replace(least=least, extent=extents(model, theta), J=eq.J),
+        factor(n, m, structure, dtype)._replace(least=least, extent=extent, J=eq.J),
+        factor(n, m, structure, dtype)._replace(least=least, extent=extent, J=eq.J),
         columns(n, m, 1, dtype),
         past(n, m, dtype),
         np.zeros((2, n), dtype),

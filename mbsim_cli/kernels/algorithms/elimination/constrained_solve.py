@@ -135,10 +135,10 @@ def factor_penalised(ratio, factor):
     T, weight, panels, inverse, lu = factor.T, factor.weight, factor.sparsity, factor.inverse, factor.lu
     floor = 0.0
     for i in range(weight.size):
-        floor = max(floor, np.abs(T[i, i].real) * _unit(factor, i))
+        floor = max(floor, np.abs(T[i, i].real) * _squared_unit(factor, i))
     floor *= LIGHTEST
     for i in range(weight.size):
-        weight[i] = max(np.abs(T[i, i].real), floor / _unit(factor, i), factor.least[i])
+        weight[i] = max(np.abs(T[i, i].real), floor / _squared_unit(factor, i), factor.least[i])
     for i in range(weight.size):
         put(inverse, i, 1.0 / at(weight, i))
     softest = 0.0  # the largest of the compliances J weight^-1 J^T of rows; penalties take their place
@@ -168,7 +168,7 @@ def factor_penalised(ratio, factor):
 
 
 @inlined
-def _unit(factor, i):
+def _squared_unit(factor, i):
     return factor.extent[i] if factor.extent[i] > 0.0 else 1.0
 
 
