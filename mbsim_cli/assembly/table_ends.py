@@ -146,7 +146,7 @@ def _uses(problem: Problem, state: State) -> Iterator[Use]:
 
 
 def _called(problem: Problem, state: State) -> Iterator[Use]:
-    """Laws that expressions of forces and states call, with what they are called at."""
+    """Laws that expressions of forces and states call, with their arguments."""
     signals = problem.model.signals
     if not isinstance(signals, Signals) or Operation.LAW not in signals.code:
         return

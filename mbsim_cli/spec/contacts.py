@@ -248,7 +248,7 @@ class Contact(AnyForce):
 
     @property
     def touching(self) -> Touching:
-        """What touches, as a shape."""
+        """The shape that touches."""
         if self.shape is not None:
             return self.shape
         if self.points is not None and self.radii is not None:
@@ -257,7 +257,7 @@ class Contact(AnyForce):
 
     @property
     def touched(self) -> Touched:
-        """What is touched, as a face."""
+        """The face that is touched."""
         if self.against is not None:
             return self.against
         if self.points is not None and self.radii is not None:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 from mbsim_cli.spec.base import Spec, field, named, optional
 from mbsim_cli.spec.expressions.number import Number
 
-# What a table says beyond its ends.
+# Values beyond the ends of a table.
 
 Extrapolate = Literal["none", "hold", "linear"]
 

@@ -81,7 +81,7 @@ def scale_of(value: float) -> float:
     return abs(value) or 1.0
 
 
-# The analysis that ``mbsim check`` checks: what was read, assembled and found.
+# The analysis that ``mbsim check`` checks: its model file, its problem and its results.
 
 
 class Analysed(NamedTuple):
@@ -134,7 +134,7 @@ class Recorder:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A row of ``mbsim check``: a number or vector that was computed, and what it should be.
+    """A row of ``mbsim check``: a computed number or vector, and its expected value.
 
     ``relative_error`` and ``tolerance`` are absolute where the reference is zero; a failure has a ``message`` alone.
     ``source`` says where the reference comes from. One that is not ``decided`` has a reference that is too uncertain to

@@ -114,7 +114,7 @@ def read_plan(text: str, where: Path) -> StudyPlan:
 
 
 def _wrong_entries(plan: StudyPlan) -> Iterator[str]:
-    """Entries that cannot be what was stored, by name: a checksum shows damage, and not who wrote the file."""
+    """Names of entries that no plan can have: a checksum shows damage, but not who wrote the file."""
     yield from (name for name, kind in get_type_hints(StudyPlan).items() if not is_of(getattr(plan, name), kind))
     yield from (n for n in _QUANTITIES if len({each.name for each in getattr(plan, n)}) < len(getattr(plan, n)))
     kinds = get_type_hints(Settings)
@@ -146,7 +146,7 @@ WITHOUT_EFFECT = ("study", "optimization", "measurements", "fit", "checks", "nam
 
 
 def content_hash(data: Mapping[str, Any], choices: Mapping[str, Any]) -> str:
-    """Hash of a model file's merged content and of what was chosen for the study."""
+    """Hash of a model file's merged content and of the choices of the study."""
     effective = {key: value for key, value in data.items() if key not in WITHOUT_EFFECT}
     text = json.dumps({"model": effective, "choices": dict(choices)}, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
