@@ -155,6 +155,7 @@ class Natural(NamedTuple):
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least, where constraints are weighed
     swing: np.ndarray  # (n,) rad that bodies turn by as a coordinate moves by one, or 0: tells when to look at J
     extent: np.ndarray  # (n,) as in ``Factor``
+    row_extent: np.ndarray  # (m,) as in ``Factor``
 
 
 class FlexibleNatural(

@@ -177,6 +177,7 @@ def factor(n: int, m: int, structure: Panels, dtype: type) -> Factor:
         weight=np.zeros(n),
         least=np.zeros(n),
         extent=np.ones(n),
+        row_extent=np.ones(m),
         sparsity=structure,
         lower=np.zeros(count, dtype),
         upper=np.zeros(count, dtype),
@@ -186,18 +187,22 @@ def factor(n: int, m: int, structure: Panels, dtype: type) -> Factor:
     )
 
 
-def extents(model: Model, theta: np.ndarray) -> np.ndarray:
-    """Extent (n,) of the coordinates, as in ``Factor``: of lengths in a unit that fits the mechanism."""
+def with_units(factor: Factor, model: Model, theta: np.ndarray) -> Factor:
+    """The same with the units of coordinates and constraints: of lengths one that fits the mechanism."""
     tree = model.tree
-    found = tree.extent if isinstance(tree, NATURAL) else scales_of(model, theta).columns ** 2
-    return np.where(are_elastic(tree), 0.0, found)
+    if isinstance(tree, NATURAL):
+        columns, rows = tree.extent, tree.row_extent
+    else:
+        scales = scales_of(model, theta)
+        columns, rows = scales.columns**2, scales.rows**2
+    return factor._replace(extent=np.where(are_elastic(tree), 0.0, columns), row_extent=rows.copy())
 
 
 def another(tangent: Factor) -> Factor:
     """Allocate a Factor for the same equations."""
     m, n = tangent.J.shape
     found = factor(n, m, tangent.sparsity, tangent.T.dtype.type)
-    return found._replace(J=tangent.J, least=tangent.least, extent=tangent.extent)
+    return found._replace(J=tangent.J, least=tangent.least, extent=tangent.extent, row_extent=tangent.row_extent)
 
 
 def columns(n: int, m: int, p: int, dtype: type) -> Columns:
@@ -278,13 +283,14 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
     structure = allocators(model).sparsity(model)
     if least is None:
         least = model.tree.least if isinstance(model.tree, NATURAL) else np.zeros(n)
-    least, extent = least.copy(), extents(model, theta)  # a checkpoint restores all work arrays
+    tangent, projection = (with_units(factor(n, m, structure, dtype), model, theta) for _ in range(2))
+    least = least.copy()  # a checkpoint restores all work arrays
     return Work(
         kin,
         comp,
         eq,
-        factor(n, m, structure, dtype)._replace(least=least, extent=extent, J=eq.J),
-        factor(n, m, structure, dtype)._replace(least=least, extent=extent, J=eq.J),
+        tangent._replace(least=least, J=eq.J),
+        projection._replace(least=least, J=eq.J),
         columns(n, m, 1, dtype),
         past(n, m, dtype),
         np.zeros((2, n), dtype),

@@ -77,13 +77,15 @@ def least_inertia(system: "NaturalSystem") -> np.ndarray:
     return found[np.argsort(system.order)]
 
 
-def extent_of_points(system: "NaturalSystem") -> np.ndarray:
-    """Extent (n,) of coordinates, as in ``Factor``: of points and distances in a unit of length that fits."""
+def extents(system: "NaturalSystem") -> tuple[np.ndarray, np.ndarray]:
+    """Squares of the units of coordinates (n,) and equations (m,), as in ``Factor``: lengths in a unit that fits."""
+    scales, equations = scales_of(system.problem.model, system.problem.theta), system.equations
     found = np.ones(system.plan.size)
     measured = [c for group in system.plan.groups if group.point for c in group.columns]
-    measured += [d.coordinate for d in system.equations.defined if system.rows[d.row].kind == Measure.PROJECTION]
-    found[system.order[measured]] = scales_of(system.problem.model, system.problem.theta).length ** 2
-    return found
+    measured += [d.coordinate for d in equations.defined if system.rows[d.row].kind == Measure.PROJECTION]
+    found[system.order[measured]] = scales.length**2
+    added = [scales.length if row.kind == Measure.PROJECTION else 1.0 for row in equations.added]
+    return found, np.concatenate([scales.rows[equations.kept], added, np.ones(len(system.plan.rigid))]) ** 2
 
 
 def swing(system: "NaturalSystem") -> np.ndarray:

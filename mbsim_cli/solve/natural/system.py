@@ -31,7 +31,7 @@ from mbsim_cli.model.layout import (
 )
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
-from mbsim_cli.solve.least_inertia import extent_of_points, least_inertia, swing
+from mbsim_cli.solve.least_inertia import extents, least_inertia, swing
 from mbsim_cli.solve.natural.bases import Planner
 from mbsim_cli.solve.natural.joints import NaturalEquations, Row, equations_of, shared_by_constraints, tree_joints
 from mbsim_cli.solve.natural.plan import Fields, Plan, directions_of, names_of, vanishes
@@ -109,8 +109,10 @@ def _tree(system: "NaturalSystem", at: Places) -> Natural:
         least=NO_NUMBERS,
         swing=NO_NUMBERS,
         extent=NO_NUMBERS,
+        row_extent=NO_NUMBERS,
     )
-    return tree._replace(least=least_inertia(system), swing=swing(system), extent=extent_of_points(system))
+    extent, row_extent = extents(system)
+    return tree._replace(least=least_inertia(system), swing=swing(system), extent=extent, row_extent=row_extent)
 
 
 def _with_elastic(system: "NaturalSystem", tree: Natural) -> Natural | FlexibleNatural:

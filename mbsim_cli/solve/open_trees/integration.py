@@ -96,9 +96,8 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
     kin, comp, eq, turning = allocate.work_at_instant(model, theta)
     kin.expected[:] = expected
     least = np.zeros(n) if problem.least is None else problem.least.copy()
-    factor = allocate.factor(n, m, allocate.allocators(model).sparsity(model), dtype)._replace(
-        least=least, extent=allocate.extents(model, theta), J=eq.J
-    )
+    factor = allocate.factor(n, m, allocate.allocators(model).sparsity(model), dtype)
+    factor = allocate.with_units(factor, model, theta)._replace(least=least, J=eq.J)
 
     z = partial(np.zeros, dtype=dtype)
     return Loops(

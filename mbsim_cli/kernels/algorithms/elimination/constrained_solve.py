@@ -85,6 +85,7 @@ class Factor(NamedTuple):
     weight: np.ndarray  # (n,)
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least
     extent: np.ndarray  # (n,) squares of the unit of each coordinate; 0 of elastic ones, which are small beside others
+    row_extent: np.ndarray  # (m,) the same of constraints
     sparsity: Panels
     lower: np.ndarray  # see algebra.linear_solve
     upper: np.ndarray  # the same
@@ -141,7 +142,7 @@ def factor_penalised(ratio, factor):
         weight[i] = max(np.abs(T[i, i].real), floor / _squared_unit(factor, i), factor.least[i])
     for i in range(weight.size):
         put(inverse, i, 1.0 / at(weight, i))
-    softest = 0.0  # the largest of the compliances J weight^-1 J^T of rows; penalties take their place
+    softest = 0.0  # the largest of the compliances J weight^-1 J^T of rows, in their units; penalties take their place
     for r in range(factor.alpha.size):
         compliance = 0.0
         for s in range(panels.row_first[r], panels.row_first[r + 1]):
@@ -150,9 +151,10 @@ def factor_penalised(ratio, factor):
             put(factor.packed, s, slope)
             compliance += slope.real * slope.real * at(inverse, i).real
         factor.alpha[r] = compliance
-        softest = max(softest, compliance)
+        softest = max(softest, compliance / factor.row_extent[r])
     for r in range(factor.alpha.size):
-        factor.alpha[r] = ratio / max(factor.alpha[r], STIFFEST * softest) if softest > 0.0 else 0.0
+        least = STIFFEST * softest * factor.row_extent[r]
+        factor.alpha[r] = ratio / max(factor.alpha[r], least) if softest > 0.0 else 0.0
     for i in range(T.shape[0]):
         for s in range(panels.whole_first[i], panels.whole_first[i + 1]):
             for g in range(panels.whole[s], panels.whole[s] + WIDTH, width(lu)):
@@ -306,7 +308,7 @@ _refine_any = by_type(
 
 
 LIGHTEST = 1e-8  # least weight of a coordinate, over the largest diagonal entry of T
-STIFFEST = 1e-6  # of the largest compliance of a row: what each counts for at least, so that penalties are bounded
+STIFFEST = 1e-6  # of the largest compliance of a row, in its unit: each counts for so much, which bounds penalties
 MAX_UPDATES = 12  # of one solution
 STALLED = 0.5  # contraction of corrections, above which updates end
 BY_PENALTY = 1.0  # tolerance with which the penalty alone will do
