@@ -218,7 +218,7 @@ class ByKey:
     """Annotation of a union of classes: validates a mapping by the one whose first key it has, else by the last."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        self._classes = {next(iter(each.model_fields)): each for each in get_args(source)}
+        self._classes = {next(iter(each.__annotations__)): each for each in get_args(source)}
         return core_schema.with_info_plain_validator_function(self._read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -282,12 +282,13 @@ def optional(description: str, *examples: Any, **options: Any) -> Any:
 WHOLE = BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)
 
 
-def description() -> Any:
-    """Return the field for free text that every concept has."""
-    return optional("Free text for the reader.", "bar between the points A and P1")
-
-
 ZERO = Number(0.0)
+
+
+class Described(Spec):
+    """A part of the file that stands for a thing of the model."""
+
+    description: named.Text | None = optional("Free text for the reader.", "bar between the points A and P1")
 
 
 def require_one(what: str, wrong: bool) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from mbsim_cli.spec.base import ByKind, ByType, Spec, description, field, named, optional, require_one
+from mbsim_cli.spec.base import ByKind, ByType, Described, Spec, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import (
     Many,
     Matrix,
@@ -83,13 +83,12 @@ class Orientation(Spec):
 # Parameters: numbers with a name that gradients are taken with respect to.
 
 
-class Parameter(Spec):
+class Parameter(Described):
     """A design parameter."""
 
     value: Number = field("Nominal value, a number or an expression of other names.", 1.0, "sqrt(2)")
     unit: Unit = field("SI unit, for tables and result files; values are SI.", "m", "kg", default="")
     bounds: Pair[Number] | None = optional("Lower and upper limit.", [0.5, 2.0])
-    description: named.Text | None = description()
 
 
 _SPELLED_OUT = BeforeValidator(
@@ -183,8 +182,8 @@ class Visual(Spec):
     )
 
 
-class Body(Spec):
-    """A body, rigid unless it says how it deforms; a rigid one without a mass is a massless link."""
+class Massive(Spec):
+    """What gives a rigid body its mass and inertia; without a mass it is a massless link."""
 
     mass: NotNegative | None = optional("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1")
     center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = optional(
@@ -206,6 +205,11 @@ class Body(Spec):
         "Uniform solid; gives mass, centre of mass and inertia where the body does not state them.",
         {"type": "rod", "length": 1, "mass": 1.5},
     )
+
+
+class Body(Massive, Described):
+    """A body, rigid unless it says how it deforms."""
+
     flexible: Flexible | None = optional(
         "How the body deforms; its mesh or file gives mass and inertia.", {"sid": "boom.SID_FEM", "length_unit": "mm"}
     )
@@ -214,4 +218,3 @@ class Body(Spec):
     orientation: Orientation | None = optional(
         "Design orientation of the body's axes.", {"axis": [0, 0, 1], "angle": "45 deg"}
     )
-    description: named.Text | None = description()

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import ZERO, ByKind, Spec, description, field, named, optional, require_one
+from mbsim_cli.spec.base import ZERO, ByKind, Described, Spec, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoExpression, Expression, NotNegative, Number, Positive, Several
 from mbsim_cli.spec.families import LawOrName
 from mbsim_cli.spec.joints import Prismatic, Revolute
@@ -25,7 +25,7 @@ class Pulley(Spec):
 _PATH = ["ground.A", {"center": "block.origin", "axis": "block.z", "radius": 0.1}, "ground.B"]
 
 
-class Cable(Spec):
+class Cable(Described):
     """A cable: elastic with a stiffness, of constant length without one."""
 
     path: Several[Annotated[named.Point | Pulley, ByKind()]] = field(
@@ -56,7 +56,6 @@ class Cable(Spec):
         "Speed of sliding over which friction changes its sign [m/s].", 0.01, default=Number(0.01)
     )
     onset: Positive = field("Elongation over which tension sets in [m].", 1e-4, default=Number(1e-4))
-    description: named.Text | None = description()
 
     @model_validator(mode="after")
     def _ends(self) -> "Cable":

@@ -4,14 +4,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import ByType, Spec, description, field, named, optional, require_one
+from mbsim_cli.spec.base import ByType, Described, Spec, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.families import LawOrName
 
 
-class _Constraint(Spec):
+class _Constraint(Described):
     stands_for: ClassVar[str] = ""  # part, touch or length of a cable, where it is made for one and stands in no file
-    description: named.Text | None = description()
 
 
 class Distance(_Constraint):

@@ -121,33 +121,30 @@ class BoxShape(Spec):
     size: Annotated[Vector, Sign.NOT_NEGATIVE] = field("Edges along the axes of the body [m].", [0.2, 0.1, 0.1])
 
 
-class RimShape(Spec):
+class _Round(Spec):
+    center: named.Point = field("Centre, or a point of an axis without ends, body.point.", "roller.origin")
+    axis: named.Vector = field("Vector along the axis, across a circle, body.vector.", "roller.y")
+    radius: Positive = field("Radius [m].", 0.1)
+
+
+class RimShape(_Round):
     """A circle, as the edge of a disc; with tube, a torus."""
 
     type: Literal["rim"] = field("A circle: the edge of a disc, or a wheel.", "rim")
-    center: named.Point = field("Centre, body.point.", "disc.origin")
-    axis: named.Vector = field("Vector across the circle, body.vector.", "disc.y")
-    radius: Positive = field("Radius [m].", 0.3)
     tube: NotNegative = field("Radius of the rounded edge, about the circle [m].", 0.01, default=ZERO)
 
 
-class CylinderShape(Spec):
+class CylinderShape(_Round):
     """The two edges of a cylinder."""
 
     type: Literal["cylinder"] = field("Both edges of a cylinder.", "cylinder")
-    center: named.Point = field("Centre, body.point.", "roller.origin")
-    axis: named.Vector = field("Vector along the axis, body.vector.", "roller.y")
-    radius: Positive = field("Radius [m].", 0.1)
     length: Positive = field("Length [m].", 0.5)
 
 
-class CapsuleShape(Spec):
+class CapsuleShape(_Round):
     """A cylinder with spheres at its ends."""
 
     type: Literal["capsule"] = field("A cylinder with round ends.", "capsule")
-    center: named.Point = field("Centre, body.point.", "arm.middle")
-    axis: named.Vector = field("Vector along the axis, body.vector.", "arm.x")
-    radius: Positive = field("Radius [m].", 0.05)
     length: Positive = field("Distance of the centres of its ends [m].", 0.4)
 
 
@@ -157,13 +154,10 @@ class PlaneFace(Plane):
     type: Literal["plane"] = field("A plane.", "plane")
 
 
-class CylinderFace(Spec):
+class CylinderFace(_Round):
     """A cylinder without ends that is touched from outside."""
 
     type: Literal["cylinder"] = field("A cylinder without ends.", "cylinder")
-    center: named.Point = field("A point on the axis, body.point.", "drum.origin")
-    axis: named.Vector = field("Vector along the axis, body.vector.", "drum.y")
-    radius: Positive = field("Radius [m].", 0.1)
 
 
 class RoadFace(Spec):

@@ -5,7 +5,7 @@ Rules tell these parts apart by their ``type``. A function that needs a class im
 
 from typing import TYPE_CHECKING, Annotated
 
-from mbsim_cli.spec.base import ByKind, Spec, description, later, named
+from mbsim_cli.spec.base import ByKind, Described, later, named
 
 if TYPE_CHECKING:
     from mbsim_cli.spec.cables import Cable
@@ -39,7 +39,5 @@ LawOrName = Annotated[named.Law | Law, ByKind()]
 RoadOrName = Annotated[named.Road | SimpleRoad, ByKind()]
 
 
-class AnyLaw(Spec):
+class AnyLaw(Described):
     """What all laws have; rules find laws by this class, and import no other."""
-
-    description: named.Text | None = description()

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field as Limits
 
-from mbsim_cli.spec.base import ByKey, ByKind, ByType, Spec, description, field, named, optional
+from mbsim_cli.spec.base import ByKey, ByKind, ByType, Described, Spec, field, named, optional
 from mbsim_cli.spec.expressions.number import (
     Many,
     Matrix,
@@ -20,13 +20,12 @@ from mbsim_cli.spec.expressions.number import (
 )
 
 
-class Material(Spec):
+class Material(Described):
     """A linear elastic material, the same in all directions."""
 
     youngs_modulus: Positive = field("Young's modulus [Pa].", 2.1e11)
     poisson_ratio: Number = field("Poisson's ratio.", 0.3)
     density: Positive = field("Density [kg/m^3].", 7850)
-    description: named.Text | None = description()
 
 
 class Filter(Spec):
@@ -35,7 +34,7 @@ class Filter(Spec):
     radius: Positive = field("Distance of centres beyond which an element counts no more [m].", 0.0075)
 
 
-class Field(Spec):
+class Field(Described):
     """Numbers of elements: an expression, or a dataset of a file."""
 
     value: PlainFormula | None = optional("Number of an element, of its centre's x, y and z [m].", 0.5, "0.7 + x/2")
@@ -43,7 +42,6 @@ class Field(Spec):
     dataset: named.Text | None = optional("Dataset of the file; default the field's name.", "fields/rho")
     bounds: Pair[Number] | None = optional("Lower and upper limit.", [0.01, 1])
     filter: Filter | None = optional("Filter.", {"radius": 0.0075})
-    description: named.Text | None = description()
 
 
 class SimpLaw(Spec):
@@ -207,7 +205,7 @@ def _initial() -> Any:
     return optional("Start of the elastic coordinates; default zero.", {"position": [1e-5, 0]})
 
 
-class FlexibleMeshed(Spec):
+class FlexibleMeshed(Described):
     """A flexible body from a mesh."""
 
     mesh: FlexibleMesh = field(
@@ -234,10 +232,9 @@ class FlexibleMeshed(Spec):
     )
     damping: BodyDamping | None = optional("Damping.", {"beta": 1e-6})
     initial: ElasticStart | None = _initial()
-    description: named.Text | None = description()
 
 
-class FlexibleFile(Spec):
+class FlexibleFile(Described):
     """A flexible body from a file of standard input data."""
 
     sid: named.File = field("File (.SID_FEM or .sid.h5), relative to the model file.", "boom.SID_FEM")
@@ -251,7 +248,6 @@ class FlexibleFile(Spec):
     )
     damping: BodyDamping | None = optional("Damping in place of the file's.", {"ratio": 0.01})
     initial: ElasticStart | None = _initial()
-    description: named.Text | None = description()
 
 
 Rows = Some[Vector]  # of three columns, a row a shape
@@ -295,7 +291,7 @@ class TermsNode(Spec):
     psi: Rows | None = optional("Rotation by each shape; default none.", [[0, 0, 10]])
 
 
-class FlexibleTerms(Spec):
+class FlexibleTerms(Described):
     """A flexible body by numbers."""
 
     terms: Terms = field(
@@ -308,7 +304,6 @@ class FlexibleTerms(Spec):
     )
     damping: BodyDamping | None = optional("Damping.", {"ratio": 0.005})
     initial: ElasticStart | None = _initial()
-    description: named.Text | None = description()
 
 
 Flexible = Annotated[FlexibleFile | FlexibleTerms | FlexibleMeshed, ByKey()]

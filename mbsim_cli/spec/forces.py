@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, named, one_of, optional, require_one
+from mbsim_cli.spec.base import ZERO, ByType, Described, field, named, one_of, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Expression, Number, Pair, Positive, length
 from mbsim_cli.spec.families import ContactForce, LawOrName
 
@@ -12,7 +12,7 @@ _NONE = Expression(0.0)
 _POINTS = ["chassis.S", "arm.S"]
 
 
-class AnyForce(Spec):
+class AnyForce(Described):
     """What rules, sensors and warnings ask of a force stands here, with its fields."""
 
     is_vector: ClassVar[bool] = False  # a force or torque on a body, else one value
@@ -21,8 +21,6 @@ class AnyForce(Spec):
     factors: ClassVar[tuple[str, ...]] = ()  # numbers that all it exerts is multiplied by
     sources: ClassVar[tuple[str, ...]] = ()  # numbers that make up what it exerts: any will do
     added_laws: ClassVar[tuple[str, ...]] = ()  # laws that are added to these; that of a force or torque multiplies it
-
-    description: named.Text | None = description()
 
 
 _ONE_LENGTH = one_of("points or coordinate", "points", "coordinate")
@@ -73,34 +71,30 @@ class RotationalSpringDamper(AnyForce):
     law: LawOrName | None = optional("Such a torque as a law of time [N m].", "motor")
 
 
-class AppliedForce(AnyForce):
-    """A force at a point."""
+class _Applied(AnyForce):
+    is_vector, sources = True, ("value",)
 
-    is_vector, place = True, "point"
-    sources = ("value",)
-
-    type: Literal["force"] = field("A force at a point.", "force")
-    point: named.Point = field("Where it acts.", "slider.P")
     value: Annotated[tuple[Expression, ...], length(3)] = field(
-        "Components [N]; also expressions of the motion.", [0, 0, "-10*sin(t)"]
-    )
-    axes: Literal["global", "body"] = field("Axes of the components.", "global", default="global")
-    law: LawOrName | None = optional("Law of time that multiplies it.", "ramp")
-
-
-class AppliedTorque(AnyForce):
-    """A torque on a body."""
-
-    is_vector, place = True, "body"
-    sources = ("value",)
-
-    type: Literal["torque"] = field("A torque on a body.", "torque")
-    body: named.Frame = field("The body.", "A1")
-    value: Annotated[tuple[Expression, ...], length(3)] = field(
-        "Components [N m]; also expressions of the motion.", [0, 0, 1]
+        "Components [N or N m]; also expressions of the motion.", [0, 0, "-10*sin(t)"]
     )
     axes: Literal["global", "body"] = field("Axes of the components.", "body", default="global")
     law: LawOrName | None = optional("Law of time that multiplies it.", "ramp")
+
+
+class AppliedForce(_Applied):
+    """A force at a point."""
+
+    place = "point"
+    type: Literal["force"] = field("A force at a point.", "force")
+    point: named.Point = field("Where it acts.", "slider.P")
+
+
+class AppliedTorque(_Applied):
+    """A torque on a body."""
+
+    place = "body"
+    type: Literal["torque"] = field("A torque on a body.", "torque")
+    body: named.Frame = field("The body.", "A1")
 
 
 class ViscousFriction(AnyForce):

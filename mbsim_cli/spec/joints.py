@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import PrivateAttr, model_validator
 
-from mbsim_cli.spec.base import WHOLE, ZERO, ByKind, ByType, Spec, description, field, named, optional, require_one
-from mbsim_cli.spec.bodies import Inertia, Orientation, Shape
-from mbsim_cli.spec.expressions.number import Many, Matrix, NotNegative, Number, Pair, Positive, Vector
+from mbsim_cli.spec.base import WHOLE, ZERO, ByKind, ByType, Described, Spec, field, named, optional, require_one
+from mbsim_cli.spec.bodies import Massive, Orientation
+from mbsim_cli.spec.expressions.number import Many, NotNegative, Number, Pair, Positive, Vector
 
 # Friction in joints: by a given loss, or by what the joint carries.
 
@@ -119,7 +119,7 @@ class PlanarInitial(AngleInitial):
     velocity: Pair[Number] | None = optional("Their rates [m/s].", [0, 1])
 
 
-class _Joint(Spec):
+class _Joint(Described):
     coordinates: ClassVar[tuple[str, ...]] = ()
     across: ClassVar[str] = ""  # axes of its frame that forces which it carries have, but for those along coordinates
     stands_for: ClassVar[str] = ""  # state or cable, where it is made for one and stands in no file
@@ -129,7 +129,6 @@ class _Joint(Spec):
     cut: bool | None = optional(
         "true: the joint is cut and closes a loop; false: it is never cut; left out: chosen automatically.", True
     )
-    description: named.Text | None = description()
 
     @property
     def held(self) -> str:
@@ -269,29 +268,13 @@ Joint = Annotated[Fixed | Revolute | Prismatic | Universal | Cylindrical | Spher
 # Denavit-Hartenberg tables: a row is a joint of one degree of freedom and the body behind it.
 
 
-class Link(Spec):
+class Link(Massive):
     """Body of a row; its coordinates are those of the row's frame. Without a mass the link is virtual."""
 
     name: named.Text | None = optional("Name of the body; default that of the row.", "thigh")
-    mass: NotNegative | None = optional("Mass [kg]; default the shape's, or 0.", 9.5, "m_2")
-    center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = optional(
-        "Centre of mass in the row's frame [m], or a point of the body.", ["-L/2", 0, 0]
-    )
-    inertia: Annotated[Inertia | Matrix, ByKind()] | None = optional(
-        "Inertia tensor in the axes of the row's frame [kg m^2].", {"zz": "1/6"}
-    )
-    inertia_about: named.OwnPoint = field(
-        "Point that the inertia is stated about: center_of_mass, origin, or a point of the body.",
-        "origin",
-        default="center_of_mass",
-    )
-    shape: Shape | None = optional(
-        "Uniform solid; gives mass, centre of mass and inertia where the body does not state them.",
-        {"type": "cylinder", "length": "L", "radius": "L/10", "mass": 9.5, "center": ["-L/2", 0, 0]},
-    )
 
 
-class Row(Spec):
+class Row(Described):
     """One joint with the constant transform that follows it (distal) or precedes it (proximal)."""
 
     variable: Literal["theta", "d", "none"] = field(
@@ -311,10 +294,9 @@ class Row(Spec):
     initial: CylindricalInitial | None = optional(
         "Start: angle and angular_velocity, or displacement and velocity.", {"angle": "30 deg"}
     )
-    description: named.Text | None = description()
 
 
-class Table(Spec):
+class Table(Described):
     """A table of rows; each yields a joint of the row's name, and a body."""
 
     convention: Literal["distal", "proximal"] = field(
@@ -326,4 +308,3 @@ class Table(Spec):
     rows: dict[named.Text, Row] = field(
         "Rows by name, parents before their children.", {"q1": {"d": 0.4}}, min_length=1
     )
-    description: named.Text | None = description()

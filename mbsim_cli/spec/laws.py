@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Spec, description, field, named, one_of, optional
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Described, field, named, one_of, optional
 from mbsim_cli.spec.expressions.number import Many, Number, Pair, Positive, Several, Some
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.families import AnyLaw
@@ -135,7 +135,7 @@ Law = Annotated[_Simple | Windowed | Sum | Piecewise, ByType()]
 MOST_INTERVALS = 100_000  # intervals
 
 
-class Control(Spec):
+class Control(Described):
     """A law of time of its name, over the duration of the analysis; its values are parameters: NAME_0, NAME_1, ..."""
 
     force: named.Force | None = optional("The force that takes this function as its law.", "push")
@@ -154,7 +154,6 @@ class Control(Spec):
         default=Number(0.0),
     )
     unit: Unit = field("Unit of the values.", "N", default="")
-    description: named.Text | None = description()
 
     @property
     def count(self) -> int:
@@ -169,18 +168,14 @@ class Control(Spec):
 # Roads: their height along x, in global axes with z up; the same for all y.
 
 
-class _Road(Spec):
-    description: named.Text | None = description()
-
-
-class Flat(_Road):
+class Flat(Described):
     """A plane."""
 
     type: Literal["flat"] = field("A plane.", "flat")
     height: Number = field("Its height [m].", 0.1, default=ZERO)
 
 
-class Ramp(_Road):
+class Ramp(Described):
     """A slope that begins, and may end, smoothly."""
 
     type: Literal["ramp"] = field("A slope.", "ramp")
@@ -190,7 +185,7 @@ class Ramp(_Road):
     onset: Positive = field("Length over which the slope grows and vanishes [m].", 0.5, default=Number(0.2))
 
 
-class Step(_Road):
+class Step(Described):
     """A quintic step up or down."""
 
     type: Literal["step"] = field("A step with a smooth edge.", "step")
@@ -199,7 +194,7 @@ class Step(_Road):
     height: Number = field("Height behind it, negative for a step down [m].", -0.01)
 
 
-class Sinusoidal(_Road):
+class Sinusoidal(Described):
     """offset + amplitude sin(2 pi x / wavelength + phase)."""
 
     type: Literal["sinusoidal"] = field("Waves.", "sinusoidal")
@@ -209,7 +204,7 @@ class Sinusoidal(_Road):
     offset: Number = field("Mean height [m].", 0.0, default=ZERO)
 
 
-class Bumps(_Road):
+class Bumps(Described):
     """Bumps height sin(pi s)^3, 0 < s < 1, on a plane at height 0."""
 
     type: Literal["bumps"] = field("Bumps on a plane.", "bumps")
@@ -218,7 +213,7 @@ class Bumps(_Road):
     height: Number = field("Its height [m].", 0.05)
 
 
-class Profile(_Road):
+class Profile(Described):
     """A natural cubic spline through a table."""
 
     type: Literal["profile"] = field("A table of heights.", "profile")
@@ -227,7 +222,7 @@ class Profile(_Road):
     extrapolate: Extrapolate = beyond_its_ends()
 
 
-class MeasuredProfile(TableFile, _Road):
+class MeasuredProfile(TableFile, Described):
     """The same from a file."""
 
     arguments: ClassVar[tuple[str, ...]] = ("x",)
@@ -236,7 +231,7 @@ class MeasuredProfile(TableFile, _Road):
     type: Literal["table"] = field("Columns x and z of a file.", "table")
 
 
-class RoadSum(_Road):
+class RoadSum(Described):
     """The sum of other roads."""
 
     type: Literal["sum"] = field("The sum of other roads.", "sum")

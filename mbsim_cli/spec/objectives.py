@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from mbsim_cli.spec.analysis import Formulation
-from mbsim_cli.spec.base import ByKind, Spec, description, field, named, optional, require_one
+from mbsim_cli.spec.base import ByKind, Described, Spec, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Formula, Many, NotNegative, Number, Positive
 from mbsim_cli.spec.expressions.units import Label
 
@@ -44,7 +44,7 @@ class Transfer(Spec):
     )
 
 
-class Objective(Spec):
+class Objective(Described):
     """One number made of sensors over time, or of other objectives."""
 
     integral: Formula | None = optional("Integrand over the whole time.", "dot(v2, v2)")
@@ -73,7 +73,6 @@ class Objective(Spec):
         {"input": "suspension", "output": "comfort.z", "frequency": 1.5},
     )
     unit: Label = field("Unit, for tables and result files.", "m^2 s", default="")
-    description: named.Text | None = description()
 
     @property
     def kind(self) -> str:
@@ -117,7 +116,7 @@ class SensorValue(Spec):
     value: Annotated[Number | Many[Number], ByKind()] = field("Value, or the components of a vector.", [0.81, -2.1, 0])
 
 
-class Check(Spec):
+class Check(Described):
     """One reference: of an objective, of a sensor over time, of the mechanism's structure, or of other methods."""
 
     objective: named.Objective | None = optional("Objective that is compared.", "psi1")
@@ -142,7 +141,6 @@ class Check(Spec):
     relative_tolerance: NotNegative = field("Relative tolerance.", 2e-4, default=Number(1e-6))
     absolute_tolerance: NotNegative = field("Absolute tolerance, added.", 1e-9, default=Number(0.0))
     source: named.Text | None = optional("Where the reference comes from.", "Table 7")
-    description: named.Text | None = description()
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Check":

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Spec, description, field, named, optional, require_one
+from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Described, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Formula, Several
 from mbsim_cli.spec.expressions.syntax import PARTS
 from mbsim_cli.spec.expressions.units import Label
@@ -25,12 +25,11 @@ UNITS = {  # of what sensors show, by their type, without a time derivative; of 
 }
 
 
-class AnySensor(Spec):
+class AnySensor(Described):
     """What all sensors have."""
 
     width: ClassVar[int] = 1
     parts: ClassVar[tuple[str, ...]] = ()
-    description: named.Text | None = description()
 
     def shows(self, name: str) -> tuple[str, ...]:
         """Names of what the sensor of this name shows: the name itself, or NAME.part of each part."""

@@ -4,13 +4,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import ZERO, ByType, Spec, description, field, named, optional, require_one
+from mbsim_cli.spec.base import ZERO, ByType, Described, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Expression, NotNegative, Number, Positive, Some
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.joints import Prismatic
 
 
-class State(Spec):
+class State(Described):
     """A number s with s' = rate."""
 
     initial: Number = field("Value at the start.", 0.5, default=Number(0.0))
@@ -18,7 +18,6 @@ class State(Spec):
         "Its time derivative: an expression of sensors, coordinates, states, t, parameters and laws.", "(u - x)/T"
     )
     unit: Unit = field("SI unit, for tables and result files.", "A", default="")
-    description: named.Text | None = description()
 
 
 class StateJoint(Prismatic):
@@ -36,7 +35,7 @@ _ONE = Number(1.0)
 _COEFFICIENTS = Some[Number]
 
 
-class Pid(Spec):
+class Pid(Described):
     """A PID controller on a coordinate: force kp e + I + D, e = target - coordinate."""
 
     in_example = ("kp", "kd")
@@ -55,7 +54,6 @@ class Pid(Spec):
     anti_windup: NotNegative | None = optional(
         "Gain of back-calculation at the limit: rate at which the integral part gives way [1/s].", 1
     )
-    description: named.Text | None = description()
 
     @model_validator(mode="after")
     def _effective(self) -> "Pid":
@@ -67,7 +65,7 @@ class Pid(Spec):
         return self
 
 
-class DcMotor(Spec):
+class DcMotor(Described):
     """A direct-current motor on a coordinate: L i' = u - R i - k n w, torque n k i."""
 
     type: Literal["dc_motor"] = field("A direct-current motor.", "dc_motor")
@@ -81,7 +79,6 @@ class DcMotor(Spec):
     gear: Number = field("Turns of the rotor for one of the coordinate.", 30, default=_ONE)
     rotor_inertia: NotNegative | None = optional("Moment of inertia of the rotor [kg m^2].", 1e-5)
     initial: Number = field("Current at the start [A].", 2.0, default=ZERO)
-    description: named.Text | None = description()
 
     @model_validator(mode="after")
     def _effective(self) -> "DcMotor":
@@ -90,7 +87,7 @@ class DcMotor(Spec):
         return self
 
 
-class Delay(Spec):
+class Delay(Described):
     """A signal as it was some time ago, by a Pade approximation; the result is the state of its name."""
 
     type: Literal["delay"] = field("A delayed signal.", "delay")
@@ -99,10 +96,9 @@ class Delay(Spec):
     order: Annotated[int, Field(ge=1, le=8)] = field("Order of the approximation, states that it has.", 4, default=3)
     initial: Number = field("Value of the signal before the start.", 0.1, default=ZERO)
     unit: Unit = field("SI unit, for tables and result files.", "rad", default="")
-    description: named.Text | None = description()
 
 
-class TransferFunction(Spec):
+class TransferFunction(Described):
     """A signal through a transfer function; the result is the state of its name, and all states start at zero."""
 
     type: Literal["transfer_function"] = field("A filtered signal.", "transfer_function")
@@ -110,7 +106,6 @@ class TransferFunction(Spec):
     numerator: _COEFFICIENTS = field("Coefficients of the numerator, highest power of s first.", [1])
     denominator: _COEFFICIENTS = field("Coefficients of the denominator, highest power first.", ["T", 1])
     unit: Unit = field("SI unit, for tables and result files.", "rad", default="")
-    description: named.Text | None = description()
 
 
 Controller = Annotated[Pid | DcMotor | Delay | TransferFunction, ByType()]

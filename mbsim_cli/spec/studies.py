@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import model_validator
 
-from mbsim_cli.spec.base import ByKind, Spec, description, field, named, one_of, optional, require_one
+from mbsim_cli.spec.base import ByKind, Described, Spec, field, named, one_of, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Pair, Positive, Sign, Some
 from mbsim_cli.spec.tables import ColumnsFile
 
@@ -52,7 +52,7 @@ class CasesFile(ColumnsFile):
     )
 
 
-class Study(Spec):
+class Study(Described):
     """One set of cases, and what is computed and kept of each."""
 
     grid: dict[named.Varied, Axis] | None = optional(
@@ -91,7 +91,6 @@ class Study(Spec):
         ["psi1", "r2"],
         default="objectives",
     )
-    description: named.Text | None = description()
 
     @property
     def kind(self) -> str:
@@ -126,7 +125,7 @@ class Limit(Spec):
         return self
 
 
-class Optimization(Spec):
+class Optimization(Described):
     """One optimisation of parameters by gradients."""
 
     minimize: named.Objective | None = optional("Objective to minimise.", "psi1")
@@ -168,7 +167,6 @@ class Optimization(Spec):
         ge=1,
         le=1000,
     )
-    description: named.Text | None = description()
 
     @property
     def varied(self) -> Literal["all"] | tuple[str, ...] | dict[str, Range]:
@@ -205,7 +203,7 @@ class MeasuredColumn(Spec):
     delay: Number = field("Time by which the reading lags behind the motion [s].", "d0", default=Number(0.0))
 
 
-class Measurement(Spec):
+class Measurement(Described):
     """Readings over time of one run of the machine."""
 
     file: named.File = field("CSV or HDF5 file, relative to the model file.", "run1.csv")
@@ -225,10 +223,9 @@ class Measurement(Spec):
         {"x2": {"sensor": "r2.x", "sigma": 1e-3, "offset": "b0"}},
         min_length=1,
     )
-    description: named.Text | None = description()
 
 
-class Fit(Spec):
+class Fit(Described):
     """One fit of parameters to measurements, by least squares."""
 
     measurements: Some[named.Measurement] = field("Measurements that the model is fitted to.", ["lab"])
@@ -255,7 +252,6 @@ class Fit(Spec):
         1e-10,
         default=Number(1e-8),
     )
-    description: named.Text | None = description()
 
     @property
     def varied(self) -> Literal["all"] | tuple[str, ...] | dict[str, Range]:
