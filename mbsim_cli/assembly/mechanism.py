@@ -6,7 +6,7 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.measures import Identity
 from mbsim_cli.assembly.position.closing import CLOSED, Closing, rates_at
-from mbsim_cli.assembly.position.equations import OF_COORDINATES, Equations, Group, Scaled, groups, left_open
+from mbsim_cli.assembly.position.equations import OF_COORDINATES, Equations, Group, groups, left_open
 from mbsim_cli.assembly.position.search import RANK_TOLERANCE, TINY
 from mbsim_cli.assembly.tree.joints import (
     CUT_EQUATIONS,
@@ -118,7 +118,7 @@ def check_rates(system: System, equations: Equations, closing: Closing, stated: 
 
     Each is added to the constraints in turn; one that follows from those before it must agree with them.
     """
-    for group in groups(equations):
+    for group in groups(equations, closing.scales):
         mask = stated[group.columns]
         if not mask.any() and not equations.initial_measures:
             continue
@@ -144,7 +144,7 @@ def check_laws(system: System, equations: Equations, closing: Closing) -> None:
     redundant, laws = set(closing.redundant), problem.model.constraints.law
     if not redundant or not (laws != NONE).any():
         return
-    for group in groups(equations):
+    for group in groups(equations, closing.scales):
         dependent = [(place, row) for place, row in enumerate(group.rows.tolist()) if row in redundant]
         if not dependent or not (laws[group.rows] != NONE).any():
             continue
@@ -153,7 +153,7 @@ def check_laws(system: System, equations: Equations, closing: Closing) -> None:
             combination = velocities.combination(velocities.J[place])
             if combination is None:
                 continue
-            scale = velocities.system.rows[place]
+            scale = group.row_units[place]
             value, follows = law_rate(problem, laws[row]) / scale, float(combination @ velocities.values)
             if _differ(value, follows, NOTHING):
                 name, unit = problem.names.constraints[row].partition(".")[0], closing.scales.names[row] or "1"
@@ -171,14 +171,13 @@ class _Velocities:
     def __init__(self, problem: Problem, group: Group, closing: Closing, mask: np.ndarray) -> None:
         self.problem, self.group, self.mask = problem, group, mask
         self.length, self.theta, self.z = closing.scales.length, problem.theta.tolist(), closing.z
-        self.system = Scaled(group, problem, closing.scales)
-        self.J = self.system.at(self.theta, closing.z[group.columns] / self.system.columns)[1]
+        self.J = group.at(self.theta, closing.z[group.columns] / group.units)[1]
         redundant = set(closing.redundant)
         sizes = np.abs(self.J).max(axis=1, initial=0.0)
         self.first = [i for i, row in enumerate(group.rows) if row not in redundant and sizes[i] > TINY]
         self.rows = self.J[self.first]
         laws = problem.model.constraints.law[group.rows[self.first]]
-        self.values = np.array([law_rate(problem, law) for law in laws]) / self.system.rows[self.first]
+        self.values = np.array([law_rate(problem, law) for law in laws]) / group.row_units[self.first]
         names = [problem.names.constraints[row] for row in group.rows[self.first]]
         self.names = [f"constraint {name!r}" if law != NONE else "" for name, law in zip(names, laws, strict=True)]
 
@@ -190,10 +189,10 @@ class _Velocities:
         for i in order[self.mask[order]]:
             name = names[columns[i]]
             sign = -1.0 if name.startswith("-") else 1.0
-            value = sign * float(rates[columns[i]]) / self.system.columns[i]
+            value = sign * float(rates[columns[i]]) / self.group.units[i]
             yield name.lstrip("-"), np.where(np.arange(l) == i, sign, 0.0), value
-        for row, initial in enumerate(self.system.initial_measures, start=self.system.m):
-            yield initial.coordinate, self.J[row], self.theta[initial.rate] / self.system.rows[row]
+        for row, initial in enumerate(self.group.initial_measures, start=self.group.m):
+            yield initial.coordinate, self.J[row], self.theta[initial.rate] / self.group.row_units[row]
 
     def add(self, name: str, row: np.ndarray, value: float) -> None:
         """One more equation."""
@@ -231,7 +230,7 @@ class _Velocities:
         """Unit that a coordinate is measured in here."""
         names = [self.problem.names.coordinates[column].lstrip("-") for column in self.group.columns]
         if name in names:
-            return float(self.system.columns[names.index(name)])
+            return float(self.group.units[names.index(name)])
         return self.length if unit_of(split(name)[1]) == "m" else 1.0
 
 

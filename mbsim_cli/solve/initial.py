@@ -50,20 +50,19 @@ UNSETTLED = 1e-6  # of the largest load: a larger change of multipliers by the l
 
 
 class Initial(NamedTuple):
-    """Assembled start. ``theta`` and ``dtheta`` (len(theta), p), p ``padded``, include automatic values."""
+    """Start of a run. ``theta`` and ``dtheta`` (len(theta), p), p ``padded``, include automatic values."""
 
     state: State
     sensitivity: Sensitivity
     theta: np.ndarray
     dtheta: np.ndarray
-    rank: int  # of the constraint Jacobian
-    redundant: np.ndarray  # rows of the Jacobian that depend on others
-    dependent: np.ndarray  # coordinates that Newton found
-    conflict: int  # number of declared independent coordinates too many
-    residual: np.ndarray  # (m,) constraints after assembly
-    broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
-    held: np.ndarray  # coordinates that something else than inertia holds, in an equilibrium
-    expected: np.ndarray  # (nm,) angles between bodies, with their turns
+    # of closed loops, which open trees lack
+    rank: int = 0  # of the constraint Jacobian
+    redundant: np.ndarray = NO_ROWS  # rows of the Jacobian that depend on others
+    residual: np.ndarray = NO_ROWS  # (m,) constraints after assembly
+    broken: np.ndarray = NO_ROWS  # (p,) equation that the direction breaks, as ``Block.broken``
+    held: np.ndarray = NO_ROWS  # coordinates that something else than inertia holds, in an equilibrium
+    expected: np.ndarray = NO_ROWS  # (nm,) angles between bodies, with their turns
     equilibrium: "Equilibrium | None" = None  # where it starts from one
     work: WorkAtInstant | None = None  # at the assembled start of a tree, to continue from
 
@@ -280,23 +279,11 @@ def assemble_closed(problem: Problem, theta: np.ndarray | None = None, *, motion
 
 def initial_of(found: StartPosition, rank: int, rows: np.ndarray, held: np.ndarray = NO_ROWS) -> Initial:
     """The start at the present state; ``rows`` are the independent constraints, ``rank`` that of the Jacobian."""
-    start, position = found.start, found.partition
+    start = found.start
     return Initial(
-        start.state,
-        start.sens,
-        start.theta,
-        start.dtheta,
-        rank,
-        all_but(start.m, rows),
-        position.columns,
-        position.rank - position.columns.size,
-        found.residual,
-        found.broken,
-        held,
-        start.work.kin.expected.copy(),
-        found.equilibrium,
-        start.work,
-    )
+        start.state, start.sens, start.theta, start.dtheta, rank, all_but(start.m, rows), found.residual, found.broken,
+        held, start.work.kin.expected.copy(), found.equilibrium, start.work,
+    )  # fmt: skip
 
 
 def _declare_velocity(start: Instant) -> None:

@@ -5,7 +5,7 @@ checkpoint is bit-equal: checkpoints include the memory of Newton's iteration.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from mbsim_cli.kernels.drivers.record import Record, Stretch
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.initial import Initial
-    from mbsim_cli.solve.open_trees.open_tree import Start
 
 MEMORY = 256e6  # default limit of a tape, bytes
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
@@ -33,9 +32,6 @@ class Checkpoint(NamedTuple):
         return sum(array.nbytes for array in self.arrays)
 
 
-RunStart: TypeAlias = "Initial | Start"  # how a run began, with derivatives in p directions
-
-
 class Part(NamedTuple):
     """Consecutive time points: their record, the checkpoint before them, or both."""
 
@@ -49,7 +45,7 @@ class Tape:
 
     def __init__(self, memory: float | None = None):
         self._memory = MEMORY if memory is None else memory
-        self.initial: RunStart | None = None
+        self.initial: Initial | None = None
         self.holds_all = True
         self.spacing = 0  # steps between checkpoints
         self._stored_from = 0  # step behind which time points are kept beside checkpoints

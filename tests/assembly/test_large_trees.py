@@ -43,11 +43,12 @@ TREE = """
 def test_groups_close_as_the_whole_does(tmp_path, monkeypatch):
     by_groups = assemble(tmp_path, TREE)
     assert sorted(len(part.rows) for part in by_groups.closing.parts) == [1, 1, 1, 1, 1, 2]
-    monkeypatch.setattr(
-        closing,
-        "groups",
-        lambda equations: [Group(equations, np.arange(equations.m), np.arange(len(equations.problem.independent)))],
-    )
+
+    def one_group(equations, scales):
+        rows, columns = np.arange(equations.m), np.arange(len(equations.problem.independent))
+        return [Group(equations, rows, columns, equations.problem, scales)]
+
+    monkeypatch.setattr(closing, "groups", one_group)
     whole = assemble(tmp_path, TREE)
     assert len(whole.closing.parts) == 1
     for name in ("z", "phi", "J"):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.measures import MeasureTable
-from mbsim_cli.assembly.position.equations import Equations, Group, InitialMeasure, Scaled, groups
+from mbsim_cli.assembly.position.equations import Equations, Group, InitialMeasure, groups
 from mbsim_cli.assembly.position.search import (
     CLOSED,
     RANK_TOLERANCE,
@@ -135,9 +135,8 @@ def close(
     tree, theta = problem.model.tree, equations.theta
     n, first = kinds(tree).size, tree.initial[0]
     scales = scales_of(problem.model, problem.theta, np.array([row[0] for row in equations.rows], dtype=int))
-    parts = [
-        _close(group, theta, problem, (stated, stated_velocity, own), scales, accepts) for group in groups(equations)
-    ]
+    masks = (stated, stated_velocity, own)
+    parts = [_close(group, theta, problem, masks, accepts) for group in groups(equations, scales)]
     z, phi = problem.theta[first : first + n].copy(), np.zeros(equations.m)
     held, held_velocity = np.ones((2, n), dtype=bool)
     for part in parts:
@@ -147,34 +146,30 @@ def close(
     return Closing(parts, z, at, phi, held, held_velocity, scales, Inertia(problem.model, problem.theta, at))
 
 
-def _close(
-    group: Group, theta: list[float], problem: Problem, masks: tuple[np.ndarray, ...], scales: Scales,
-    accepts: Accepts,
-) -> Part:  # fmt: skip
-    """Close one group of equations, lengths measured in the mechanism's unit."""
-    columns, m = group.columns, group.equations.m
-    equations = Scaled(group, problem, scales)
+def _close(group: Group, theta: list[float], problem: Problem, masks: tuple[np.ndarray, ...], accepts: Accepts) -> Part:
+    """Close one group of equations."""
+    columns, units, m = group.columns, group.units, group.m
     free, (stated_angle, stated_rate, own) = ~problem.independent[columns], (mask[columns] for mask in masks)
-    start = problem.theta[problem.model.tree.initial[0] + columns] / equations.columns
-    search = Search(equations, theta, start, free, stated_angle, own, lambda z: accepts(z * equations.columns))
+    start = problem.theta[problem.model.tree.initial[0] + columns] / units
+    search = Search(group, theta, start, free, stated_angle, own, lambda z: accepts(z * units))
     geometric = isinstance(group.equations, Equations)  # the others are linear, but for norms
     found = search.find() if geometric else search.keep()
-    z, rows = found.z, equations.of_position
-    phi, J = equations.at(theta, z)
+    z, rows = found.z, group.of_position
+    phi, J = group.at(theta, z)
     scaled = unit_rows(J)
     held, held_velocity = np.ones((2, len(columns)), dtype=bool)
     held[found.dependent] = False
     stated = stated_angle | stated_rate
     held_velocity[determined(scaled, free, stated, beyond=True, last=stated_rate, first=own)] = False
     if np.abs(phi[rows]).max(initial=0.0) > CLOSED:  # the smallest gap is where equations lose their rank
-        scaled = unit_rows(equations.at(theta, search.generic())[1])
+        scaled = unit_rows(group.at(theta, search.generic())[1])
     dependent = dependent_rows(scaled[rows])
     stated_twice = sum(rows[row] >= m for row in dependent)  # declared values of cut joints
     conflict = len(rows) - len(dependent) + stated_twice - rank(scaled[rows][:, free])
-    units = unit_rows(J)[:m]
-    redundant = [int(group.rows[row]) for row in dependent_rows(units)]
-    z, open_rows = z * equations.columns, phi[:m] * equations.rows[:m]
-    return Part(group.rows, columns, z, open_rows, units, redundant, conflict, held, held_velocity, found)
+    J = unit_rows(J)[:m]
+    redundant = [int(group.rows[row]) for row in dependent_rows(J)]
+    open_rows = phi[:m] * group.row_units[:m]
+    return Part(group.rows, columns, z * units, open_rows, J, redundant, conflict, held, held_velocity, found)
 
 
 def start_from(
@@ -215,19 +210,18 @@ def _nearest(
     """Theta (size,) and d theta / d rho (size, p) with moved coordinates where the nearest closed position has them."""
     if not closing.moved.any():
         return theta, theta_rho
-    (group,), (part,) = groups(equations), closing.parts  # geometric equations are one group
-    problem, theta, theta_rho = equations.problem, theta.copy(), theta_rho.copy()
-    scaled = Scaled(group, problem, closing.scales)
-    position = slice(problem.model.tree.initial[0], problem.model.tree.initial[0] + len(closing.z))
-    nearest = Nearest(scaled, theta.tolist(), theta[position] / scaled.columns, part.found.weights)
-    z = nearest.from_position(newton(scaled, theta.tolist(), part.found.z, np.flatnonzero(part.found.moved).tolist()))
-    tree, velocity = problem.model.tree, slice(position.stop, position.stop + len(closing.z))
+    (group,), (part,) = groups(equations, closing.scales), closing.parts  # geometric equations are one group
+    tree, theta, theta_rho = equations.problem.model.tree, theta.copy(), theta_rho.copy()
+    position, units = slice(tree.initial[0], tree.initial[0] + len(closing.z)), group.units
+    velocity = slice(position.stop, position.stop + len(closing.z))
+    nearest = Nearest(group, theta.tolist(), theta[position] / units, part.found.weights)
+    z = nearest.from_position(newton(group, theta.tolist(), part.found.z, np.flatnonzero(part.found.moved).tolist()))
     for column in theta_rho.T:
-        d_z = nearest.derivative(z, column, column[position] / scaled.columns) * scaled.columns
-        column[velocity] = _d_rates_at(tree, theta, column, z * scaled.columns, d_z)
+        d_z = nearest.derivative(z, column, column[position] / units) * units
+        column[velocity] = _d_rates_at(tree, theta, column, z * units, d_z)
         column[position] = d_z
-    theta[velocity] = rates_at(tree, theta, z * scaled.columns)
-    theta[position] = z * scaled.columns
+    theta[velocity] = rates_at(tree, theta, z * units)
+    theta[position] = z * units
     return theta, theta_rho
 
 

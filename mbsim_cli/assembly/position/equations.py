@@ -224,35 +224,29 @@ def _read(problem: Problem, identities: Sequence[Identity]) -> np.ndarray:
 KEPT = 8  # positions at which equations are remembered
 
 
-class Group(NamedTuple):
-    """Equations with the numbers of their rows (k,) and coordinates (l,)."""
+class Group:
+    """Equations by the numbers of their rows (k,) and coordinates (l,), lengths in the mechanism's unit.
 
-    equations: "Equations | Local"
-    rows: np.ndarray
-    columns: np.ndarray
-
-
-class Scaled:
-    """Equations of a group, lengths in the mechanism's unit: coordinates in units ``columns`` (l,), rows in ``rows``.
-
-    ``turns`` (l,) is the mask of angles.
+    Coordinates are in units ``units`` (l,), rows in ``row_units``; ``turns`` (l,) is the mask of angles.
     """
 
-    def __init__(self, group: Group, problem: Problem, scales: Scales) -> None:
-        self.equations, self.m = group.equations, group.equations.m
-        self.of_position, self.initial_measures = group.equations.of_position, group.equations.initial_measures
-        declared = len(group.rows) + np.arange(len(self.initial_measures))
-        self.rows = scales.rows[np.concatenate([group.rows, declared]).astype(int)]
-        self.columns = scales.columns[group.columns]
-        self.turns = among(kinds(problem.model.tree)[group.columns], ROTATIONS)
+    def __init__(
+        self, equations: "Equations | Local", rows: np.ndarray, columns: np.ndarray, problem: Problem, scales: Scales
+    ) -> None:
+        self.equations, self.rows, self.columns, self.m = equations, rows, columns, len(rows)
+        self.of_position, self.initial_measures = equations.of_position, equations.initial_measures
+        declared = self.m + np.arange(len(self.initial_measures))
+        self.row_units = scales.rows[np.concatenate([rows, declared])]
+        self.units = scales.columns[columns]
+        self.turns = among(kinds(problem.model.tree)[columns], ROTATIONS)
         self._known: dict[bytes, tuple] = {}  # latest evaluations, by position
 
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Equations and their Jacobian, in these units; for reading only, as they are cached."""
         kept_for, found = self._known.get(z.tobytes(), (None, None))
         if kept_for is not theta:
-            phi, J = self.equations.at(theta, z * self.columns)
-            found = phi / self.rows, J * self.columns / self.rows[:, None]
+            phi, J = self.equations.at(theta, z * self.units)
+            found = phi / self.row_units, J * self.units / self.row_units[:, None]
             if len(self._known) >= KEPT:
                 self._known.clear()
             self._known[z.tobytes()] = theta, found
@@ -268,15 +262,10 @@ class Local(NamedTuple):
     reads: list[np.ndarray]
     initial_measures: Sequence[InitialMeasure] = ()
 
-    @property
-    def m(self) -> int:
-        """Number of constraints."""
-        return len(self.rows)
-
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Equations (zero where automatic) and their Jacobian by the coordinates z of the group."""
         table, needed = self.whole.problem.model.measures, set(self.of_position)
-        phi, J = np.zeros(self.m), np.zeros((self.m, len(z)))
+        phi, J = np.zeros(len(self.rows)), np.zeros((len(self.rows), len(z)))
         starts, _ = self.whole.laws_at_start(theta)
         for i, (row, reads) in enumerate(zip(self.rows, self.reads, strict=True)):
             measure, target, _ = self.whole.rows[row]
@@ -287,13 +276,13 @@ class Local(NamedTuple):
         return phi, J
 
 
-def groups(equations: Equations) -> list[Group]:
+def groups(equations: Equations, scales: Scales) -> list[Group]:
     """One group of all equations; if none is geometric, the groups of equations that share coordinates."""
-    model, n = equations.problem.model, len(equations.problem.independent)
+    problem, model, n = equations.problem, equations.problem.model, len(equations.problem.independent)
     table = model.measures
     kinds = table.kind[[row[0] for row in equations.rows]] if equations.rows else np.zeros(0, int)
     if not among(kinds, OF_COORDINATES).all() or equations.initial_measures:
-        return [Group(equations, np.arange(equations.m), np.arange(n))]
+        return [Group(equations, np.arange(equations.m), np.arange(n), problem, scales)]
     reads = [
         of_columns(model.tree, table.coordinate[table.first[k] : table.first[k + 1]]) for k, _, _ in equations.rows
     ]
@@ -302,5 +291,5 @@ def groups(equations: Equations) -> list[Group]:
         columns = np.array(sorted({c for row in rows for c in reads[row].tolist()}), np.int64)
         of_position = [place for place, row in enumerate(rows) if row in wanted]
         local = Local(equations, rows, of_position, [np.searchsorted(columns, reads[row]) for row in rows])
-        found.append(Group(local, np.array(rows), columns))
+        found.append(Group(local, np.array(rows), columns, problem, scales))
     return found

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.position.equations import Equations, Local, Scaled
+from mbsim_cli.assembly.position.equations import Equations, Group
 from mbsim_cli.model.layout import STEP
 from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.system import cached_property
@@ -88,7 +88,7 @@ LIGHTEST, HEAVIEST = 1e-4, 1e8  # damping of Newton's steps
 
 
 def newton(
-    equations: Equations | Local | Scaled, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int],
+    equations: Equations | Group, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int],
     weights: np.ndarray | float = 1.0, most: int = MAX_ITERATIONS,
 ) -> np.ndarray:  # fmt: skip
     """Solve for the dependent coordinates (k,) from a start (n,) in ``most`` steps, each the least by ``weights`` (k,).
@@ -138,7 +138,7 @@ STANDS = 1e-10  # relative step below which the nearest position is reached
 class Nearest:
     """Coordinates with ``weights`` (l,) above 0 move, as little as they can, from ``declared`` (l,)."""
 
-    def __init__(self, equations: Scaled, theta: Sequence[Scalar], declared: np.ndarray, weights: np.ndarray) -> None:
+    def __init__(self, equations: Group, theta: Sequence[Scalar], declared: np.ndarray, weights: np.ndarray) -> None:
         self.equations, self.theta, self.declared = equations, theta, declared
         self.loose = np.flatnonzero(weights)
         self.weights = weights[self.loose]
@@ -274,7 +274,7 @@ class Search:
     """
 
     def __init__(
-        self, equations: Scaled, theta: list[float], start: np.ndarray, free: np.ndarray, stated: np.ndarray,
+        self, equations: Group, theta: list[float], start: np.ndarray, free: np.ndarray, stated: np.ndarray,
         own: np.ndarray, accepts: Callable[[np.ndarray], bool],
     ) -> None:  # fmt: skip
         self.equations, self.theta, self.start = equations, theta, start

@@ -24,9 +24,9 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import is_balanced, with_reactions
 from mbsim_cli.solve.constraint_forces import Balance, ReactionReader, jacobians, require_balance, with_identities
+from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.natural.joint_motion import NaturalReactionPuller
 from mbsim_cli.solve.redundancy import kept_in_range, preimage, without_columns
-from mbsim_cli.solve.tape import RunStart
 
 Seen = Callable[..., np.ndarray]  # (first, record), and of rows inside steps (first, record, length)
 
@@ -287,7 +287,7 @@ class Readings:
     steps it is called with their weights in integrals; such rows are not numbered.
     """
 
-    def __init__(self, problem: Problem, initial: RunStart, count: int, seen: Seen, reacting: bool) -> None:
+    def __init__(self, problem: Problem, initial: Initial, count: int, seen: Seen, reacting: bool) -> None:
         model, theta, p = problem.model, initial.theta, columns_of(problem, count)
         self._seen, self._width = seen, allocate.sensor_width(model)
         self._nothing = allocate.motion_adjoints(model, 0, p, theta.dtype.type)  # no rows: nothing reads reactions

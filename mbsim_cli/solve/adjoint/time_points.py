@@ -24,11 +24,12 @@ from mbsim_cli.solve.adjoint.readings import (
 )
 from mbsim_cli.solve.constraint_forces import jacobians
 from mbsim_cli.solve.forward import in_blocks
+from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.inverse.analysis import InverseAnalysis, Trajectory, inverse, with_natural_values
 from mbsim_cli.solve.inverse.loops import SAMPLES, Driven, FollowingDrives, drives_of, saddle
 from mbsim_cli.solve.redundancy import of_least_norm
 from mbsim_cli.solve.sparse import pulled
-from mbsim_cli.solve.tape import RunStart, Tape
+from mbsim_cli.solve.tape import Tape
 
 
 @each_defined
@@ -68,7 +69,7 @@ def _pulled_from(dtheta: np.ndarray, of_theta: np.ndarray, undefined: np.ndarray
 class MotionPuller:
     """Pulls p columns of adjoints of driven motions back, sample by sample; ``found`` sums those of theta."""
 
-    def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
+    def __init__(self, problem: Problem, initial: Initial, p: int) -> None:
         self._model, self._theta = problem.model, initial.theta
         self.instants = InstantPuller(problem.model, initial.theta, p)
         self._at_center = allocate.control(problem, redundant=False).at_center
@@ -221,7 +222,7 @@ def pull_back_loops(
 class DrivePuller(MotionPuller):
     """Pulls adjoints of drives and of a given motion back to numbers."""
 
-    def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
+    def __init__(self, problem: Problem, initial: Initial, p: int) -> None:
         super().__init__(problem, initial, p)
         self._problem, self._drives = problem, drives_of(problem)
         self._loops = np.setdiff1d(self._rows, self._drives.row)

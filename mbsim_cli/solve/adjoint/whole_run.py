@@ -34,10 +34,11 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.readings import Pulled, Readings, Seen, columns_of, each_defined, work_of
 from mbsim_cli.solve.breakpoints import breakpoints_of, law_rates, with_complex_step
 from mbsim_cli.solve.constraint_forces import require_balance
+from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.open_trees.integration import loops_of, stages_kept, tableau
 from mbsim_cli.solve.pieces import CompletedPiece
 from mbsim_cli.solve.sparse import pulled
-from mbsim_cli.solve.tape import RunStart, Tape
+from mbsim_cli.solve.tape import Tape
 
 PARTS = 32  # of a run, whose contributions to gradients are summed by magnitude
 
@@ -258,7 +259,7 @@ class LoopSweep:
     """Pulls p columns of adjoints back through steps of ALI3-P, and through steps made in pieces (``solve.pieces``)."""
 
     def __init__(
-        self, problem: Problem, initial: RunStart, p: int, pieces: Mapping[int, Sequence[CompletedPiece]]
+        self, problem: Problem, initial: Initial, p: int, pieces: Mapping[int, Sequence[CompletedPiece]]
     ) -> None:
         theta, control = initial.theta, allocate.control(problem, redundant=initial.redundant.size > 0)
         work, pulling = work_of(problem.model, theta, p, problem.least)

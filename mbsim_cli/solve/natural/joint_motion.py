@@ -16,10 +16,10 @@ from mbsim_cli.model.problem import Block, Problem, Reacting
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import first_rows, other_rows
 from mbsim_cli.solve.constraint_forces import INSTANTS, Balance, ReactionReader
+from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.natural.joints import Row, TreeJoint, tree_joints
 from mbsim_cli.solve.natural.plan import STEP, Fields, Local, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.system import NaturalSystem
-from mbsim_cli.solve.tape import RunStart
 
 
 class Jet(NamedTuple):
@@ -257,7 +257,7 @@ class NaturalReactionPuller:
 
     theta = 0.0  # nothing goes to numbers of the model
 
-    def __init__(self, problem: Problem, initial: RunStart, p: int) -> None:
+    def __init__(self, problem: Problem, initial: Initial, p: int) -> None:
         assert problem.reacting is not None
         self.model, (_, self._n, _) = problem.model, allocate.sizes(problem.model)
         self._parameters, size = problem.theta_rho.shape[1], initial.theta.size

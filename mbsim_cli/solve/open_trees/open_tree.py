@@ -1,7 +1,7 @@
 """Forward dynamics as ordinary differential equations, with direct sensitivities, block by block; stiffness."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,6 @@ from mbsim_cli.kernels.drivers.open_trees import measure_start
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, Steps, Stretch
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, DUE, SIZE, TIME, TRIED
 from mbsim_cli.kernels.drivers.time_points import measure_drift
-from mbsim_cli.kernels.integrators.ali3p import State
-from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.runge_kutta import TINY, Tableau
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import of_columns
@@ -30,7 +28,7 @@ from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import NO_ROWS, Instant
+from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.blocks import (
     SHARES,
     WEIGHTS,
@@ -42,34 +40,13 @@ from mbsim_cli.solve.blocks import (
     steps_at_once,
 )
 from mbsim_cli.solve.faults import HOPELESS, SURELY, Diagnosis, sentence, step_sentence, undefined_at
-from mbsim_cli.solve.initial import assemble, assemble_closed
-from mbsim_cli.solve.open_trees.integration import (
-    hardest,
-    integration,
-    loops_of,
-    stages_kept,
-)
+from mbsim_cli.solve.initial import Initial, assemble, assemble_closed
+from mbsim_cli.solve.open_trees.integration import hardest, integration, loops_of, stages_kept
 from mbsim_cli.solve.redundancy import Consistency
 from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of, joined
 
-if TYPE_CHECKING:
-    from mbsim_cli.solve.equilibrium import Equilibrium
 
-
-class Start(NamedTuple):
-    """The start of an open tree: theta and dtheta (len(theta), p), p ``padded``, include automatic values."""
-
-    state: State
-    sensitivity: Sensitivity
-    theta: np.ndarray
-    dtheta: np.ndarray
-    equilibrium: "Equilibrium | None" = None
-    rank: int = 0  # as ``Initial``: constraints and coordinates of closed loops, which open trees lack
-    redundant: np.ndarray = NO_ROWS
-    held: np.ndarray = NO_ROWS
-
-
-def assemble_start(problem: Problem, theta: np.ndarray, p: int, along: bool = True) -> Start:
+def assemble_start(problem: Problem, theta: np.ndarray, p: int, along: bool = True) -> Initial:
     """Declared positions and velocities with their derivatives in p directions, and automatic values.
 
     Without ``along`` the run does not vary the motion, and directions are not copied.
@@ -102,10 +79,10 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int, along: bool = Tr
             value, d_value = theta[factor] * theta[initial] - value, d_declared - d_value
         theta[indices] = value
         dtheta[indices] = d_value
-    return Start(state, sens, theta, dtheta)
+    return Initial(state, sens, theta, dtheta)
 
 
-def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
+def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Initial:
     """Positions at the equilibrium, declared velocities; directions beyond the parameters are zero."""
     found = assemble(problem, theta, motion_only=True)
     wanted = min(p, found.dtheta.shape[1])
@@ -113,7 +90,7 @@ def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     dtheta[:, :wanted] = found.dtheta[:, :wanted]
     sens.z[:, :wanted], sens.zd[:, :wanted] = found.sensitivity.z[:, :wanted], found.sensitivity.zd[:, :wanted]
     found.state.zdd[:], found.state.lam[:] = 0.0, 0.0
-    return Start(found.state, sens, found.theta, dtheta, found.equilibrium)
+    return Initial(found.state, sens, found.theta, dtheta, equilibrium=found.equilibrium)
 
 
 STEPS = 256  # that are kept at once where their number is not foreseen
@@ -140,7 +117,7 @@ class OpenTreeSimulation:
         self.problem, self.model, self.tape = problem, problem.model, tape
         wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
         theta = np.array(problem.theta if theta is None else theta)
-        start: Any = (
+        start = (
             assemble_start(problem, theta, padded(wanted), tape is None)
             if problem.options.open_tree
             else assemble_closed(problem, theta, motion_only=True)
