@@ -17,12 +17,13 @@ import numpy as np
 from mbsim_cli.errors import counted
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.elements.laws import law_third, law_value
-from mbsim_cli.model.layout import NONE, Laws
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options, Problem, Split
 from mbsim_cli.solve.breakpoints import (
     WHOLE,
     Breakpoint,
     breakpoints_of_law,
+    breakpoints_of_laws,
     grouped,
     groups_in_run,
     laws_of_forces,
@@ -134,15 +135,12 @@ def _jumping_forces(problem: Problem, order: int = 0) -> Iterator[tuple[int, lis
 
     With ``order`` 1 their first derivatives.
     """
-    laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
-    unmoved, least = np.full(len(numbers), False), 1e-14 * end
+    laws, theta = problem.model.laws, problem.theta
     for law in dict.fromkeys(laws_of_forces(problem.model).tolist()):
-        groups = groups_in_run(_edges(problem, unmoved, law), end)
-        times = np.linspace(0.0, end, SAMPLES) if groups else ()
-        largest = max((abs(law_value(laws, numbers, law, t)[order]) for t in times), default=0.0)
+        groups = groups_in_run(_edges(problem, law), problem.options.end)
+        largest = _largest(problem, law, order) if groups else 0.0
         for group in groups:
-            before = law_value(laws, numbers, law, group[0].time - least)[order]
-            behind = law_value(laws, numbers, law, group[-1].time + least)[order]
+            before, behind = (law_value(laws, theta, law, time)[order] for time in _beside(problem, group))
             if abs(behind - before) > JUMP * max(abs(before), abs(behind), largest):
                 yield law, group, before, behind
 
@@ -156,7 +154,7 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     and for sums over given motions those of accelerations; sums need them neither where time points inside steps serve
     them, nor by ALI3-P, whose accelerations ring behind corners.
     """
-    options, unmoved = problem.options, np.full(len(problem.theta), False)
+    options = problem.options
     if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
         return ()
     driving = _driving(problem)
@@ -170,7 +168,7 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     corners = {point for law, group, *_ in bending for point in group if law in of_forces}
     bends = list(_bends(problem, driving)) if of_sums and not by_steps else []
     of_all = [*driving.tolist(), *of_forces]
-    points = bends + [point for law in dict.fromkeys(of_all) for point in _edges(problem, unmoved, law)]
+    points = bends + [point for law in dict.fromkeys(of_all) for point in _edges(problem, law)]
     groups, near = groups_in_run(points, options.end), max(WHOLE * options.step, 5.0 * shift_of(options))
     smooth, found = set(bends), []
     every = [-inf, *(group[0].time for group in groups), inf]
@@ -194,13 +192,11 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
 
 def _bends(problem: Problem, driving: np.ndarray) -> Iterator[Breakpoint]:
     """Breakpoints that parameters move, at which accelerations of driving laws have a corner."""
-    laws, numbers, least = problem.model.laws, problem.theta, 1e-14 * problem.options.end
-    moved = np.array(problem.theta_rho.any(axis=1))
+    laws, numbers, moved = problem.model.laws, problem.theta, np.array(problem.theta_rho.any(axis=1))
     for law in dict.fromkeys(driving.tolist()):
         points = [point for point in breakpoints_of_law(laws, numbers, moved, law) if point.smooth]
         for group in groups_in_run(points, problem.options.end):
-            sides = group[0].time - least, group[-1].time + least
-            before, behind = (law_third(laws, numbers, law, time) for time in sides)
+            before, behind = (law_third(laws, numbers, law, time) for time in _beside(problem, group))
             if abs(behind - before) > JUMP * max(abs(before), abs(behind)):
                 yield from group
 
@@ -227,11 +223,9 @@ def acceleration_jumps(driving: Iterable[Edge]) -> dict[Breakpoint, int]:
 def driving_edges(problem: Problem, driving: np.ndarray | None = None) -> Iterator[Edge]:
     """Edges of the laws that drive coordinates, of those of constraints if no others are given."""
     driving = problem.model.constraints.law if driving is None else driving
-    laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
-    moved = np.array(problem.theta_rho.any(axis=1))
     for law in dict.fromkeys(driving.tolist()):
-        for group in groups_in_run(_edges(problem, moved, law), end):
-            yield Edge(law, group, *_rates(laws, numbers, law, group, end))
+        for group in groups_in_run(_edges(problem, law), problem.options.end):
+            yield Edge(law, group, *_rates(problem, law, group))
 
 
 def has_breakpoints(problem: Problem) -> bool:
@@ -250,7 +244,7 @@ def event_times_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...
     """
     model, moved, found = problem.model, np.array(by_all.any(axis=1)), dict[tuple[float, bytes], tuple[int, ...]]()
     of_forces, driving = (
-        {point for law in laws.tolist() for point in breakpoints_of_law(model.laws, problem.theta, moved, law)}
+        set(breakpoints_of_laws(model.laws, problem.theta, moved, laws))
         for laws in (laws_that_move(problem), model.constraints.law)
     )
     edges = list(driving_edges(problem))
@@ -274,14 +268,13 @@ def _moved_apart(points: Iterable[Breakpoint], end: float, by: np.ndarray) -> It
 
 def jumps_of(problem: Problem) -> frozenset[int]:
     """Indices in theta of times at which the rate or acceleration of a driving law, or the law of a force, jumps."""
-    laws, numbers, end = problem.model.laws, problem.theta, problem.options.end
-    unmoved, near = np.full(len(numbers), False), MEETS * end
+    end, near = problem.options.end, MEETS * problem.options.end
     moving = set(laws_that_move(problem).tolist())
     found = {point.numbers[0] for law, group, *_ in _jumping_forces(problem) if law in moving for point in group}
     for law in set(problem.model.constraints.law.tolist()) - {NONE}:
-        edges = [point for point in _edges(problem, unmoved, law) if near < point.time <= end + near]
+        edges = [point for point in _edges(problem, law) if near < point.time <= end + near]
         for group in grouped(edges, near):
-            edge = Edge(law, group, *_rates(laws, numbers, law, group, end))
+            edge = Edge(law, group, *_rates(problem, law, group))
             if edge.rate_jumps or edge.acceleration_jumps:
                 found |= {point.numbers[0] for point in group}
     return frozenset(found)
@@ -292,7 +285,7 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
 
     Some of these times lie inside steps of ALI3-P; integrals are not split with fewer than two time points to a side.
     """
-    model, options = problem.model, problem.options
+    options = problem.options
     stepped = options.analysis == "forward_dynamics" and not options.integrated
     summed = any(objective.is_sum for objective in model_file.objectives.values())
     driving = _driving(problem)
@@ -332,11 +325,10 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
         end = f"and the analysis ends at {options.duration:g} s, between output times"
         message = f"accelerations jump at {time:g} s, in the last step, {end}: objectives are continued across the jump"
         warn(law, message, "let whole steps make up the duration")
-    unmoved, near = np.full(len(problem.theta), False), MEETS * options.end
     for law in dict.fromkeys(driving.tolist() if options.analysis == "forward_dynamics" else ()):
-        if group := [point for point in _edges(problem, unmoved, law) if abs(point.time) <= near]:
-            before, behind = _rates(model.laws, problem.theta, law, group, options.end)
-            if before[0] == 0.0 and abs(behind[0]) > SLIGHT * _fastest(problem, law):  # by a window, or a held table
+        if group := [point for point in _edges(problem, law) if abs(point.time) <= MEETS * options.end]:
+            before, behind = _rates(problem, law, group)
+            if before[0] == 0.0 and abs(behind[0]) > SLIGHT * _largest(problem, law):  # by a window, or a held table
                 start = f"the law begins at 0 s with a rate of {behind[0]:.4g}, behind a rest"
                 sentence = f"{start}: the mechanism starts in motion, and the impulse before is left out"
                 warn(law, sentence, SMOOTHER)
@@ -374,7 +366,7 @@ def _of_jump(problem: Problem, law: int, time: float, before: np.ndarray, behind
     """A sentence, or none, on a rate of a driving law that jumps during a run, ``when`` parameters move it."""
     options = problem.options
     size, nearby = abs(behind[0] - before[0]), max(np.abs(before).max(), np.abs(behind).max())
-    if options.integrated or not size > SLIGHT * nearby or not size > SLIGHT * _fastest(problem, law):
+    if options.integrated or not size > SLIGHT * nearby or not size > SLIGHT * _largest(problem, law):
         return ""
     jump = f"the rate of the law jumps from {before[0]:.4g} to {behind[0]:.4g} {when or f'at {time:.6g} s'}"
     if options.analysis == "inverse_dynamics":
@@ -383,11 +375,10 @@ def _of_jump(problem: Problem, law: int, time: float, before: np.ndarray, behind
     return f"{jump}: steps spread its impulse, so that reactions there grow as steps get shorter{more}"
 
 
-def _fastest(problem: Problem, law: int) -> float:
-    """Largest rate of a law during a run."""
-    times = np.linspace(0.0, problem.options.end, SAMPLES)
-    rates = [law_value(problem.model.laws, problem.theta, law, t)[1] for t in times]
-    return float(np.nanmax(np.abs(rates), initial=0.0))
+def _largest(problem: Problem, law: int, order: int = 1) -> float:
+    """Largest rate of a law during a run, or for ``order`` 0 largest value."""
+    times, laws = np.linspace(0.0, problem.options.end, SAMPLES), problem.model.laws
+    return float(np.nanmax(np.abs([law_value(laws, problem.theta, law, t)[order] for t in times]), initial=0.0))
 
 
 def _moved_instant(problem: Problem, group: Sequence[Breakpoint]) -> str:
@@ -397,15 +388,20 @@ def _moved_instant(problem: Problem, group: Sequence[Breakpoint]) -> str:
     return f"at {group[0].time:.6g} s, a time that depends on {', '.join(by)}" if by.size else ""
 
 
-def _edges(problem: Problem, moved: np.ndarray, law: int) -> list[Breakpoint]:
+def _edges(problem: Problem, law: int) -> list[Breakpoint]:
     """Breakpoints of a law where it may have fewer than two continuous derivatives."""
-    return [point for point in breakpoints_of_law(problem.model.laws, problem.theta, moved, law) if not point.smooth]
+    points = breakpoints_of_law(problem.model.laws, problem.theta, np.full(len(problem.theta), False), law)
+    return [point for point in points if not point.smooth]
 
 
-def _rates(laws: Laws, theta: np.ndarray, law: int, group: Sequence[Breakpoint], end: float) -> np.ndarray:
+def _beside(problem: Problem, group: Sequence[Breakpoint]) -> tuple[float, float]:
+    least = 1e-14 * problem.options.end
+    return group[0].time - least, group[-1].time + least
+
+
+def _rates(problem: Problem, law: int, group: Sequence[Breakpoint]) -> np.ndarray:
     """Rates of a law on both sides of a point (2, 5): there, at two time points nearby, and at two farther away."""
-    away = end * np.array([0.0, ASIDE, 2.0 * ASIDE, FAR, FAR + ASIDE])
-    first, last = group[0].time, group[-1].time
-    least = 1e-14 * end
-    sides = (first - least - away, last + least + away)
-    return np.array([[law_value(laws, theta, law, t)[1] for t in side] for side in sides])
+    away = problem.options.end * np.array([0.0, ASIDE, 2.0 * ASIDE, FAR, FAR + ASIDE])
+    before, behind = _beside(problem, group)
+    laws, sides = problem.model.laws, (before - away, behind + away)
+    return np.array([[law_value(laws, problem.theta, law, t)[1] for t in side] for side in sides])
