@@ -8,16 +8,7 @@ from mbsim_cli.assembly.elements.measures import Identity
 from mbsim_cli.assembly.position.closing import CLOSED, Closing, rates_at
 from mbsim_cli.assembly.position.equations import OF_COORDINATES, Equations, Group, groups, left_open
 from mbsim_cli.assembly.position.search import RANK_TOLERANCE, TINY
-from mbsim_cli.assembly.tree.joints import (
-    CUT_EQUATIONS,
-    has_position,
-    has_velocity,
-    independent,
-    initial_position,
-    initial_velocity,
-    joint_frames,
-    kind_of,
-)
+from mbsim_cli.assembly.tree import joints
 from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.assembly.tree.system import System, unit_of
 from mbsim_cli.kernels.elements.laws import law_value
@@ -88,9 +79,9 @@ def check_driven(system: System, equations: Equations) -> None:
         place, unit = system.declared_order(joint).index(coordinate), unit_of(coordinate)
         nothing = NOTHING * (length if unit == "m" else 1.0)
         target, law = problem.model.constraints.theta[row], problem.model.constraints.law[row]
-        stated = initial_position(geometry, system.joints[joint])[place].real
+        stated = joints.initial_position(geometry, system.joints[joint])[place].real
         wanted = wanted_at_start(problem, row)
-        fixed = coordinate in has_position(system.joints[joint]) and target not in automatic
+        fixed = coordinate in joints.has_position(system.joints[joint]) and target not in automatic
         if fixed and _differ(stated, wanted, nothing):
             system.issue(
                 f"constraints.{name}",
@@ -98,9 +89,9 @@ def check_driven(system: System, equations: Equations) -> None:
                 f"than joints.{joint}.initial",
                 "offset: auto makes the law start from the coordinate's position; or leave one of them out",
             )
-        stated = initial_velocity(geometry, system.joints[joint])[place].real
+        stated = joints.initial_velocity(geometry, system.joints[joint])[place].real
         rate = law_rate(problem, law)
-        if coordinate in has_velocity(system.joints[joint]) and _differ(stated, rate, nothing):
+        if coordinate in joints.has_velocity(system.joints[joint]) and _differ(stated, rate, nothing):
             system.issue(
                 f"constraints.{name}",
                 f"law {rate:.6g}, stated velocity {stated:.6g} {unit}/s: at t = 0 the law moves {spec.coordinate} "
@@ -353,10 +344,14 @@ def opposed(system: System, at: Poses) -> list[str]:
     index, found = system.topology.index, []
     for name in system.topology.cut:
         spec = system.joints[name]
-        axes = {equation.axis_b for equation in CUT_EQUATIONS[kind_of(spec)] if equation.name in ("tilt_x", "turn")}
+        axes = {
+            equation.axis_b
+            for equation in joints.CUT_EQUATIONS[joints.kind_of(spec)]
+            if equation.name in ("tilt_x", "turn")
+        }
         if not axes:
             continue
-        frames = joint_frames(system.geometry, spec)
+        frames = joints.joint_frames(system.geometry, spec)
         a, b = (index[body] for body in spec.bodies)
         for axis in (2, 0) if len(axes) == 2 else (2,):
             x_a = at.direction(a, transpose(frames.R_a)[axis])
@@ -370,7 +365,7 @@ def opposed(system: System, at: Poses) -> list[str]:
 def _check_independence(system: System, problem: Problem, closing: Closing) -> None:
     """Name the declared coordinates of which ``closing.conflict`` are too many."""
     declared = [problem.names.coordinates[i] for i in np.flatnonzero(problem.independent & closing.noticed)]
-    declared += [f"{joint}" for joint in system.topology.cut if independent(system.joints[joint])]
+    declared += [f"{joint}" for joint in system.topology.cut if joints.independent(system.joints[joint])]
     last = declared[-1].lstrip("-").partition(".")[0] if declared else next(iter(system.joints))
     motions = {c.coordinate: name for name, c in system.model_file.constraints.items() if c.type == "motion"}
     given = [f"; the motion {motions[name]!r} gives {name} already" for name in declared if name in motions]

@@ -17,19 +17,8 @@ from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.parameters.tables import Tables
 from mbsim_cli.assembly.position.closing import initial_measures
 from mbsim_cli.assembly.position.equations import wanted_rows
+from mbsim_cli.assembly.tree import joints
 from mbsim_cli.assembly.tree.body_blocks import armature_table, tree_table, with_elastic
-from mbsim_cli.assembly.tree.joints import (
-    CUT_EQUATIONS,
-    AnyJoint,
-    design_frames,
-    has_position,
-    has_velocity,
-    independent,
-    is_designed,
-    joint_frames,
-    kind_of,
-    stated_position,
-)
 from mbsim_cli.assembly.tree.system import System, check_flexible, unfolded_system, with_released
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.codes import Joint, Measure
@@ -47,14 +36,16 @@ from mbsim_cli.system import cached_property
 ROUNDED = 1e-3  # m or rad: error of positions given with few digits
 
 
-def _check_design(name: str, spec: AnyJoint, system: System) -> None:
+def _check_design(name: str, spec: joints.AnyJoint, system: System) -> None:
     """Record a joint that is violated in the design position, if its initial values follow from this position."""
-    geometry, kind = system.geometry, kind_of(spec)
-    if not is_designed(geometry, spec) or (kind != Joint.FIXED and None not in stated_position(geometry, spec, kind)):
+    geometry, kind = system.geometry, joints.kind_of(spec)
+    if not joints.is_designed(geometry, spec) or (
+        kind != Joint.FIXED and None not in joints.stated_position(geometry, spec, kind)
+    ):
         return
     # gap of the points [m] and of the axes [rad] along the directions that the joint blocks
-    d, r = design_frames(geometry, spec, joint_frames(geometry, spec))
-    equations = CUT_EQUATIONS[kind]
+    d, r = joints.design_frames(geometry, spec, joints.joint_frames(geometry, spec))
+    equations = joints.CUT_EQUATIONS[kind]
     shifts = [d[e.axis_a].real for e in equations if e.kind == Measure.PROJECTION]
     turns = [r[e.axis_a][e.axis_b].real for e in equations if e.kind == Measure.DOT]
     gap, turn = float(np.linalg.norm(shifts)), float(np.arcsin(min(1.0, float(np.linalg.norm(turns)))))
@@ -176,26 +167,26 @@ class Packed:
             elif table.kind[measure] != Measure.EULER_NORM:
                 kept[moved_by(self.tree, self.pairs.columns(table.pair[measure]))] = False
         kept[of_columns(self.tree, self.constraints.followers)] = False
-        declared = {joint: independent(self.system.joints[joint]) for joint in self.system.topology.joints}
+        declared = {joint: joints.independent(self.system.joints[joint]) for joint in self.system.topology.joints}
         return kept | self._among(declared)
 
     @cached_property
     def stated(self) -> np.ndarray:
         """Mask (n,) of the coordinates that have an initial position in the file, and of all elastic ones."""
-        stated = {joint: has_position(self.system.joints[joint]) for joint in self.system.topology.joints}
+        stated = {joint: joints.has_position(self.system.joints[joint]) for joint in self.system.topology.joints}
         return self._among(stated | {body.name: set(body.coordinates) for body in self.system.elastic})
 
     @cached_property
     def rated(self) -> np.ndarray:
         """Mask (n,) of the coordinates that have an initial velocity in the file."""
-        rated = {joint: has_velocity(self.system.joints[joint]) for joint in self.system.topology.joints}
+        rated = {joint: joints.has_velocity(self.system.joints[joint]) for joint in self.system.topology.joints}
         return self._among(rated | {body.name: body.rated for body in self.system.elastic})
 
     @cached_property
     def own(self) -> np.ndarray:
         """Mask (n,) of the coordinates of cables."""
-        joints = [self.system.joints.get(name) for name, _ in self.system.coordinates]
-        return np.array([getattr(joint, "stands_for", "") == "cable" for joint in joints], dtype=bool)
+        own = (self.system.joints.get(name) for name, _ in self.system.coordinates)
+        return np.array([getattr(joint, "stands_for", "") == "cable" for joint in own], dtype=bool)
 
     def _among(self, names: Mapping[str, Any]) -> np.ndarray:
         """Mask (n,) of the coordinates that are named, by joint or body."""
@@ -230,10 +221,10 @@ class Packed:
         )
 
 
-def _check_frames(name: str, spec: AnyJoint, system: System) -> None:
+def _check_frames(name: str, spec: joints.AnyJoint, system: System) -> None:
     """Record a joint whose axes give no frame."""
     with system.at(f"joints.{name}"):
-        joint_frames(system.geometry, spec)
+        joints.joint_frames(system.geometry, spec)
 
 
 # Models that natural coordinates cannot represent.

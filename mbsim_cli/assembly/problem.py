@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.assembly import mechanism
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.elements.unsmooth_laws import (
@@ -19,17 +20,6 @@ from mbsim_cli.assembly.elements.unsmooth_laws import (
     splits_of,
     steep_expressions,
     unsmooth_laws,
-)
-from mbsim_cli.assembly.mechanism import (
-    check_driven,
-    check_identities,
-    check_laws,
-    check_mechanism,
-    check_rates,
-    check_wholly_driven,
-    opposed,
-    require_loads,
-    undetermined_loads,
 )
 from mbsim_cli.assembly.objectives import Objective, expressed, jumps_in, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, end_of, warnings_of_settings
@@ -286,11 +276,11 @@ def build(
                     return _assembled(renewed, before.packing)
         packing = pack(model_file, choices)
         found = _assembled(packing, packing)
-        if loads := list(undetermined_loads(found.problem, found.closing, packing.system)):
+        if loads := list(mechanism.undetermined_loads(found.problem, found.closing, packing.system)):
             cut = packing.system.topology.cut
             packing = pack(model_file, choices, [(joint, axis) for joint, axis in loads if axis and joint not in cut])
             found = _assembled(packing, packing)
-            require_loads(found.problem, found.closing, packing.system)
+            mechanism.require_loads(found.problem, found.closing, packing.system)
         return found
     except (ArithmeticError, np.linalg.LinAlgError) as error:
         raise ModelError([model_file.issue("bodies", *beyond_numbers(error))]) from error
@@ -304,7 +294,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     declared = _declared(packing, parameters, wanted)
     equations = Equations(declared, packed.initial_measures)
     closing = _closed(packing, equations)
-    broken = check_identities(system, declared, packed.identities)
+    broken = mechanism.check_identities(system, declared, packed.identities)
     _require_finite(system, declared, closing)
     system.stop()
     fields: Sequence[DensityField] = []
@@ -428,19 +418,19 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
     system, packed, problem, analysis = packing.system, packing.packed, equations.problem, packing.options.analysis
     closing = close(
         equations, packed.stated, packed.rated, packed.own,
-        lambda z: not opposed(system, poses(problem.model.tree, equations.theta, z.tolist())),
+        lambda z: not mechanism.opposed(system, poses(problem.model.tree, equations.theta, z.tolist())),
     )  # fmt: skip
     inverse = packed.drives is not None  # inverse dynamics with loops; open trees need no checks
     if inverse or analysis != "inverse_dynamics":
-        check_driven(system, equations)
+        mechanism.check_driven(system, equations)
         if not system.issues:  # a law that contradicts the initial position would leave loops open
-            check_mechanism(system, problem, closing)
+            mechanism.check_mechanism(system, problem, closing)
         if not system.issues and not inverse:
-            check_rates(system, equations, closing, packed.rated)
+            mechanism.check_rates(system, equations, closing, packed.rated)
         if not system.issues and (inverse or analysis in ("forward_dynamics", "kinematics")):
-            check_laws(system, equations, closing)
+            mechanism.check_laws(system, equations, closing)
         if not system.issues and (inverse or analysis == "kinematics"):
-            check_wholly_driven(system, problem, closing)
+            mechanism.check_wholly_driven(system, problem, closing)
     return closing
 
 
@@ -463,12 +453,7 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: "
 
         moved = moved_by_fields(fields, equations, closing, problem.theta)
     return replace(
-        problem,
-        independent=kept,
-        independent_velocity=kept_velocity,
-        theta=theta,
-        theta_rho=theta_rho,
-        moved=moved,
+        problem, independent=kept, independent_velocity=kept_velocity, theta=theta, theta_rho=theta_rho, moved=moved
     )
 
 

@@ -12,40 +12,11 @@ from mbsim_cli.kernels.algorithms.elimination.structure import Panels, lists, tr
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.equations.forces import Turns, turns
 from mbsim_cli.kernels.algorithms.equations.residual_variation import resting
-from mbsim_cli.kernels.algorithms.flexible.workspace import (
-    flexible_adjoints,
-    flexible_composite,
-    flexible_kinematics,
-    flexible_touch,
-    flexible_twists,
-    flexible_virtual,
-)
+from mbsim_cli.kernels.algorithms.flexible import workspace as flexible
+from mbsim_cli.kernels.algorithms.motion import workspace as rigid
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
-from mbsim_cli.kernels.algorithms.motion.workspace import (
-    Adjoints,
-    Directions,
-    Kinematics,
-    Twists,
-    Virtual,
-    adjoints,
-    composite,
-    kinematics,
-    touch,
-    twists,
-    virtual,
-)
-from mbsim_cli.kernels.algorithms.natural.workspace import (
-    flexible_natural_forces,
-    flexible_natural_kinematics,
-    flexible_natural_touch,
-    natural_adjoints,
-    natural_forces,
-    natural_kinematics,
-    natural_sparsity,
-    natural_touch,
-    natural_twists,
-    natural_virtual,
-)
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Directions, Kinematics, Twists, Virtual
+from mbsim_cli.kernels.algorithms.natural import workspace as natural
 from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
@@ -59,16 +30,7 @@ from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
 from mbsim_cli.model.codes import TURNING, Force, Measure, Sensor
 from mbsim_cli.model.coordinates import among, are_elastic, kinds
-from mbsim_cli.model.layout import (
-    NATURAL,
-    NONE,
-    STARTS_NEAR,
-    FlexibleNatural,
-    FlexibleTree,
-    Model,
-    Natural,
-    Tree,
-)
+from mbsim_cli.model.layout import NATURAL, NONE, STARTS_NEAR, FlexibleNatural, FlexibleTree, Model, Natural, Tree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve.breakpoints import onsets_of
@@ -98,16 +60,21 @@ class Allocators(NamedTuple):
     virtual: Callable[..., Any]  # (model, p, dtype)
 
 
-OF_NATURAL = natural_twists, natural_adjoints, natural_virtual
+OF_NATURAL = natural.natural_twists, natural.natural_adjoints, natural.natural_virtual
 ALLOCATORS = {
-    Tree: Allocators(tree_panels, kinematics, touch, composite, twists, adjoints, virtual),
-    FlexibleTree: Allocators(
-        tree_panels, flexible_kinematics, flexible_touch, flexible_composite, flexible_twists, flexible_adjoints,
-        flexible_virtual,
+    Tree: Allocators(
+        tree_panels, rigid.kinematics, rigid.touch, rigid.composite, rigid.twists, rigid.adjoints, rigid.virtual
     ),
-    Natural: Allocators(natural_sparsity, natural_kinematics, natural_touch, natural_forces, *OF_NATURAL),
+    FlexibleTree: Allocators(
+        tree_panels, flexible.flexible_kinematics, flexible.flexible_touch, flexible.flexible_composite,
+        flexible.flexible_twists, flexible.flexible_adjoints, flexible.flexible_virtual,
+    ),
+    Natural: Allocators(
+        natural.natural_sparsity, natural.natural_kinematics, natural.natural_touch, natural.natural_forces, *OF_NATURAL
+    ),
     FlexibleNatural: Allocators(
-        natural_sparsity, flexible_natural_kinematics, flexible_natural_touch, flexible_natural_forces, *OF_NATURAL
+        natural.natural_sparsity, natural.flexible_natural_kinematics, natural.flexible_natural_touch,
+        natural.flexible_natural_forces, *OF_NATURAL,
     ),
 }  # fmt: skip
 

@@ -6,13 +6,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.simd import zeros
-from mbsim_cli.kernels.drivers.balance import (
-    Balanced,
-    balance,
-    constraint_jacobians,
-    observe_reactions,
-    reactions_to,
-)
+from mbsim_cli.kernels.drivers.balance import Balanced, balance, constraint_jacobians, observe_reactions, reactions_to
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Work

@@ -139,14 +139,10 @@ class ModelFile(Sections):
     )
     analysis: AnyAnalysis = field("The analysis to run.", {"step": 1e-3, "duration": 5}, default_factory=Analysis)
     study: dict[named.Text, families.Study] = field(
-        "Parameter studies by name, for mbsim sweep.",
-        {"corners": {"grid": {"k_f": [2e4, 3e4]}}},
-        default={},
+        "Parameter studies by name, for mbsim sweep.", {"corners": {"grid": {"k_f": [2e4, 3e4]}}}, default={}
     )
     optimization: dict[named.Text, families.Optimization] = field(
-        "Optimisations by name, for mbsim optimize.",
-        {"calm": {"minimize": "psi1", "variables": ["L_s1"]}},
-        default={},
+        "Optimisations by name, for mbsim optimize.", {"calm": {"minimize": "psi1", "variables": ["L_s1"]}}, default={}
     )
     measurements: dict[named.Text, families.Measurement] = field(
         "Measured runs by name, for mbsim fit.",

@@ -82,12 +82,7 @@ class TyreSensor(AnySensor):
     type: Literal["tyre"] = field("A quantity of a tyre.", "tyre")
     tyre: named.Tyre = field("Name of the tyre under forces.", "front_left")
     quantity: Literal[
-        "normal_load",
-        "longitudinal_slip",
-        "lateral_slip",
-        "longitudinal_force",
-        "lateral_force",
-        "deflection",
+        "normal_load", "longitudinal_slip", "lateral_slip", "longitudinal_force", "lateral_force", "deflection"
     ] = field("The quantity.", "normal_load")
 
 

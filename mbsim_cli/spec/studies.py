@@ -219,9 +219,7 @@ class Measurement(Described):
         default={},
     )
     columns: dict[named.Text, MeasuredColumn] = field(
-        "Columns of the file by name.",
-        {"x2": {"sensor": "r2.x", "sigma": 1e-3, "offset": "b0"}},
-        min_length=1,
+        "Columns of the file by name.", {"x2": {"sensor": "r2.x", "sigma": 1e-3, "offset": "b0"}}, min_length=1
     )
 
 
@@ -248,9 +246,7 @@ class Fit(Described):
     loss_scale: Positive | None = optional("Residual over sigma from which on a robust loss counts less; default 1.", 2)
     evaluations: int = field("Evaluations of the model at most.", 100, default=200, ge=1, le=1_000_000)
     tolerance: Positive = field(
-        "Relative change of the sum of squares and of the parameters that ends the search.",
-        1e-10,
-        default=Number(1e-8),
+        "Relative change of the sum of squares and of the parameters that ends the search.", 1e-10, default=Number(1e-8)
     )
 
     @property

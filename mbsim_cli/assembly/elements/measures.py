@@ -8,13 +8,7 @@ import numpy as np
 
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.parameters.numbers import integers, table
-from mbsim_cli.assembly.tree.joints import (
-    CUT_EQUATIONS,
-    held_of,
-    initial_position,
-    joint_frames,
-    kind_of,
-)
+from mbsim_cli.assembly.tree.joints import CUT_EQUATIONS, held_of, initial_position, joint_frames, kind_of
 from mbsim_cli.assembly.tree.system import Coordinate, System, unit_of
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.codes import Column, Measure

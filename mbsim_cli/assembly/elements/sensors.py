@@ -27,17 +27,7 @@ from mbsim_cli.model.codes import (
     Sensor,
     TyreQuantity,
 )
-from mbsim_cli.model.layout import (
-    NONE,
-    Constraints,
-    Curves,
-    Followers,
-    Laws,
-    Model,
-    Reactions,
-    Sensors,
-    freeze,
-)
+from mbsim_cli.model.layout import NONE, Constraints, Curves, Followers, Laws, Model, Reactions, Sensors, freeze
 from mbsim_cli.model.problem import Gap, Reacting
 from mbsim_cli.model.units import RATES, force_on
 from mbsim_cli.solve.breakpoints import terms_of

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import integers, table
+from mbsim_cli.assembly.tree import joints
 from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
-from mbsim_cli.assembly.tree.joints import (
-    AnyJoint,
-    held_of,
-    initial_position,
-    initial_velocity,
-    joint_frames,
-    kind_of,
-    tree_frames,
-)
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import PairTable
 from mbsim_cli.model.layout import GROUND, NONE, Armatures, FlexibleTree, Tree
@@ -31,7 +23,7 @@ def tree_table(system: System) -> Tree:
     topology = system.topology
     bodies = [_add_body(system, body) for body in range(len(topology.bodies))]
     initial = len(system.theta)
-    for order, read in enumerate((initial_position, initial_velocity)):
+    for order, read in enumerate((joints.initial_position, joints.initial_velocity)):
         for joint in topology.joints:
             if not isinstance(system.joints[joint], NodeJoint):
                 _add_initial(system, joint, read)
@@ -103,23 +95,23 @@ def _add_body(system: System, body: int) -> int:
     """Pack one body with the joint that carries it; return the offset."""
     name, joint = system.topology.bodies[body], system.joints[system.topology.joints[body]]
     backwards, geometry = system.topology.reversed[body], system.geometry
-    kind = kind_of(joint)
+    kind = joints.kind_of(joint)
 
     def block() -> Sequence[Scalar]:
-        p_p, r_p, p_c, r_c = tree_frames(kind, joint_frames(geometry, joint), backwards)
+        p_p, r_p, p_c, r_c = joints.tree_frames(kind, joints.joint_frames(geometry, joint), backwards)
         mass, centre, inertia = mass_properties(geometry.numbers, geometry, name)
         return (*p_p, *flat(r_p), *p_c, *flat(r_c), mass, *centre, *inertia)
 
     return system.theta.add(block)
 
 
-def _add_initial(system: System, joint: str, read: Callable[[Geometry, AnyJoint], Sequence[Scalar]]) -> None:
+def _add_initial(system: System, joint: str, read: Callable[[Geometry, joints.AnyJoint], Sequence[Scalar]]) -> None:
     """Pack the initial coordinates of one joint, or their rates, in the order and sense of its columns."""
     spec, geometry = system.joints[joint], system.geometry
     order = system.declared_order(joint)
     columns = system.columns_of(joint)
     if columns:
-        held = held_of(spec)
+        held = joints.held_of(spec)
         places = [
             (NONE if column.coordinate in held else order.index(column.coordinate), column.sign) for column in columns
         ]

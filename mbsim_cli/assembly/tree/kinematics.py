@@ -8,19 +8,7 @@ import numpy as np
 from mbsim_cli.kernels.elements.measures import measure_value
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
 from mbsim_cli.model.coordinates import place_of_columns
-from mbsim_cli.model.layout import (
-    COM,
-    INERTIA,
-    MASS,
-    P_C,
-    P_P,
-    R_C,
-    R_P,
-    FlexibleTree,
-    Model,
-    Pairs,
-    Tree,
-)
+from mbsim_cli.model.layout import COM, INERTIA, MASS, P_C, P_P, R_C, R_P, FlexibleTree, Model, Pairs, Tree
 from mbsim_cli.model.standard_data import J0, MDCM
 from mbsim_cli.model.standard_data import MASS as BODY_MASS
 from mbsim_cli.spec.geometry import (

@@ -9,14 +9,7 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers, Theta
 from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow, Source
-from mbsim_cli.assembly.tree.joints import (
-    TreeColumn,
-    both,
-    has_velocity,
-    held_of,
-    independent,
-    tree_columns,
-)
+from mbsim_cli.assembly.tree.joints import TreeColumn, both, has_velocity, held_of, independent, tree_columns
 from mbsim_cli.assembly.tree.topology import KEEP, MOVING, NEEDED, PREFER, Edge, Topology, span
 from mbsim_cli.errors import Issue, ModelError
 from mbsim_cli.model.codes import Column
