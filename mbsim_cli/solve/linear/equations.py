@@ -19,7 +19,7 @@ from mbsim_cli.solve.equilibrium import start_at_equilibrium
 from mbsim_cli.solve.forward import start
 from mbsim_cli.solve.initial import Initial, assemble_closed, quaternion_product, require_forces_alone
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
-from mbsim_cli.solve.redundancy import of_least_norm, rank_and_pivots
+from mbsim_cli.solve.redundancy import of_least_norm, partition_of, rank_and_pivots
 
 SHORTEST = 1e-12  # s: earlier times count as the start
 ROUNDED = 1e-15  # relative, like the error of a few operations
@@ -147,16 +147,11 @@ class Chart:
 
     def choose(self, J: np.ndarray, preferred: np.ndarray) -> None:
         """Choose dependent motions by the Jacobian J (m, s); ``preferred`` (s,) ones stay independent if possible."""
-        rank, _ = rank_and_pivots(J)
-        others = np.flatnonzero(~preferred)
-        found, order = rank_and_pivots(J[:, others])
-        columns = others[order[:found]]
-        if found < rank:
-            _, order = rank_and_pivots(J)
-            columns = order[:rank]
-        _, order = rank_and_pivots(J[:, columns].T)
-        self.rows = order[:rank]
-        self.dependent = np.sort(columns)
+        rows = np.arange(len(J))
+        found = partition_of(J, np.flatnonzero(~preferred), rows)
+        if found.columns.size < found.rank:
+            found = partition_of(J, np.arange(self.size), rows)
+        self.rows, self.dependent = found.rows, np.sort(found.columns)
         self.independent = all_but(self.size, self.dependent)
 
 
