@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import options, signals
-from mbsim_cli.cli.output import bar, emit, say, tell
+from mbsim_cli.cli.output import bar, print_written, say
 from mbsim_cli.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -21,31 +21,24 @@ Output = Annotated[
     Path | None, options.output_option("OUT.gif|mp4|pvd", "Moving picture, or meshes for viewers.", "RESULT.gif here")
 ]
 Trace = Annotated[
-    list[str] | None,
-    typer.Option(metavar="BODY.POINT", help="Point that leaves a trace; repeat for more.", show_default=False),
+    list[str] | None, options.value_option("BODY.POINT", "Point that leaves a trace; repeat for more.", False)
 ]
 ViewOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="xy|xz|yz|AZ,EL",
-        help="Plane, or azimuth and elevation of the eye in degrees.",
-        show_default="the plane of a plane motion, else -60,20",
+    options.value_option(
+        "xy|xz|yz|AZ,EL",
+        "Plane, or azimuth and elevation of the eye in degrees.",
+        "the plane of a plane motion, else -60,20",
     ),
 ]
-Follow = Annotated[
-    str | None, typer.Option(metavar="BODY", help="Body that the camera moves with.", show_default=False)
-]
+Follow = Annotated[str | None, options.value_option("BODY", "Body that the camera moves with.", False)]
 Exaggerate = Annotated[
-    float | None,
-    typer.Option(metavar="FACTOR", help="Draw deformations of meshes, or a mode, this much larger.", show_default="1"),
+    float | None, options.value_option("FACTOR", "Draw deformations of meshes, or a mode, this much larger.", "1")
 ]
-Mode = Annotated[
-    int | None,
-    typer.Option(metavar="K", min=1, help="Draw mode K of an analysis of modes, slowly.", show_default=False),
-]
+Mode = Annotated[int | None, options.value_option("K", "Draw mode K of an analysis of modes, slowly.", False, min=1)]
 Speed = Annotated[float, typer.Option(metavar="X", help="Seconds of motion in a second of the picture.")]
 Fps = Annotated[float, typer.Option(metavar="N", min=1, max=100, help="Frames in a second of the picture.")]
-Size = Annotated[str | None, typer.Option(metavar="WxH", help="Pixels.", show_default=SIZE)]
+Size = Annotated[str | None, options.value_option("WxH", "Pixels.", SIZE)]
 
 
 def command(
@@ -96,13 +89,11 @@ def command(
             say(sentence, quiet)
         film = filming.film(trace or [], view, follow, pixels, filming.title or result.stem)
         report = _shoot(film, target, kind, fps, quiet, force) | {"motion": filming.duration}
-    if json:
-        emit(report | {"output": str(picture), "result": str(result)})
-        return
-    frames = counted(report["frames"], "frame")
-    tell(f"{picture}: {frames}, {report['start']:g} to {report['end']:g} s", quiet)
+    frames, remarks = counted(report["frames"], "frame"), []
     if report["frames"] == 1 and report["motion"] > 0:
-        say(f"the motion takes {report['motion']:g} s, less than a frame does; a smaller --speed shows it", quiet)
+        remarks.append(f"the motion takes {report['motion']:g} s, less than a frame does; a smaller --speed shows it")
+    sentence = f"{picture}: {frames}, {report['start']:g} to {report['end']:g} s"
+    print_written(report | {"output": str(picture), "result": str(result)}, json, sentence, quiet, remarks)
 
 
 def _pixels(size: str) -> tuple[int, int]:

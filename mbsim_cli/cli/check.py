@@ -12,7 +12,6 @@ from mbsim_cli.cli.output import WarningRecorder, emit, print_warnings, show_ric
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, counted, one_line
 
 if TYPE_CHECKING:
-    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.verification import Comparison
 
 RENAMED = {"--method": "--sensitivity"}
@@ -47,7 +46,7 @@ Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random 
 def command(
     models: options.ModelPaths,
     sensitivity: Sensitivity = "ddm",
-    settings: "Settings" = options.STATED,
+    settings: "options.Settings" = options.STATED,
     all_numbers: options.AllNumbers = False,
     without: Without = None,
     seed: Seed = 0,
@@ -72,7 +71,7 @@ def command(
 
 
 def _all(
-    models: list[Path], settings: "Settings", seed: int, listener: "WarningRecorder"
+    models: list[Path], settings: "options.Settings", seed: int, listener: "WarningRecorder"
 ) -> "tuple[list[Comparison], int]":
     """Rows of all files, and the exit code: of the first file that could not be analysed, else 0 or 1 by the checks."""
     from mbsim_cli.study.verification import Comparison, verify

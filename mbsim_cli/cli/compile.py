@@ -11,7 +11,6 @@ from mbsim_cli.cli.output import Terminal, print_report, say, tell
 from mbsim_cli.errors import InputOutputError, UsageError
 
 if TYPE_CHECKING:
-    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.compiling import Variant
 
 Models = Annotated[
@@ -28,10 +27,10 @@ Lanes = Annotated[
 ]
 Into = Annotated[
     Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="Copy the kernels to DIR, for the level MBSIM_PROCESSOR; pip installs mbsim_cli/prebuilt of a clone.",
-        show_default=False,
+    options.value_option(
+        "DIR",
+        "Copy the kernels to DIR, for the level MBSIM_PROCESSOR; pip installs mbsim_cli/prebuilt of a clone.",
+        False,
         readable=False,
     ),
 ]
@@ -40,7 +39,7 @@ Into = Annotated[
 @options.replacing(*options.MODEL)
 def command(
     models: Models = None,
-    settings: "Settings" = options.STATED,
+    settings: "options.Settings" = options.STATED,
     every: Every = False,
     lanes: Lanes = False,
     into: Into = None,

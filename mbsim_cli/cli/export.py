@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mbsim_cli.cli import completion, options, signals
-from mbsim_cli.cli.output import emit, say, tell
+from mbsim_cli.cli.output import print_written
 from mbsim_cli.errors import UsageError, counted
 
 ROBOTS = {"urdf": "urdf", "mjcf": "xml"}  # endings of files
@@ -62,12 +62,8 @@ def command(
         rows, columns = _table(source, to, written, options.once(names or []), derivatives, poses, force)
         report = {"rows": rows, "columns": columns}
         sentence = f"{len(columns)} columns, {rows} rows"
-    if json:
-        emit({"output": str(written), "source": str(source)} | report)
-        return
-    for remark in remarks:
-        say(remark, quiet)
-    tell(f"{written}: {sentence}", quiet)
+    report = {"output": str(written), "source": str(source)} | report
+    print_written(report, json, f"{written}: {sentence}", quiet, remarks)
 
 
 def _table(

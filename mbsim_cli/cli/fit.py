@@ -11,32 +11,20 @@ from mbsim_cli.cli.output import Terminal, print_report, print_warnings, show_ta
 from mbsim_cli.errors import MbsimError, counted
 
 if TYPE_CHECKING:
-    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.model import Model
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Fit of the file.", show_default="the only one")]
 Save = Annotated[
     Path | None,
-    typer.Option(
-        "--save-model",
-        metavar="OUT.yaml",
-        help="Write the model file with the estimates.",
-        show_default=False,
-        readable=False,
-    ),
+    options.value_option("OUT.yaml", "Write the model file with the estimates.", False, readable=False),
 ]
 Picture = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="OUT.png|svg|pdf", help="Draw readings, model and residuals.", show_default=False, readable=False
-    ),
+    Path | None, options.value_option("OUT.png|svg|pdf", "Draw readings, model and residuals.", False, readable=False)
 ]
 Output = Annotated[
     Path | None, options.output_option("OUT.json", "Write findings and readings, for mbsim report.", False)
 ]
-Evaluations = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Evaluations at most.", show_default="as in the file")
-]
+Evaluations = Annotated[int | None, options.value_option("N", "Evaluations at most.", min=1)]
 
 
 @options.replacing(*options.ANALYSIS[:-1], "threads")
@@ -47,7 +35,7 @@ def command(
     save_model: Save = None,
     picture: Picture = None,
     evaluations: Evaluations = None,
-    settings: "Settings" = options.STATED,
+    settings: "options.Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,

@@ -7,21 +7,17 @@ from typing import Annotated, Literal
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import emit, say, tell
+from mbsim_cli.cli.output import print_written
 from mbsim_cli.errors import counted
 
 NAME = "import"
 Source = Annotated[Path, options.file_argument("ROBOT.urdf|.sdf|.xml", "URDF, SDF or MJCF.")]
 Output = Annotated[Path | None, options.output_option("MODEL.yaml", "File.", "ROBOT.yaml here")]
 Base = Annotated[
-    Literal["fixed", "floating"] | None,
-    typer.Option(help="Root links.", show_default="fixed for URDF, as stated for SDF"),
+    Literal["fixed", "floating"] | None, options.value_option(None, "Root links.", "fixed for URDF, as stated for SDF")
 ]
 Loops = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="LOOPS.yaml", help="Joints that close loops of the robot.", show_default=False, readable=False
-    ),
+    Path | None, options.value_option("LOOPS.yaml", "Joints that close loops of the robot.", False, readable=False)
 ]
 
 Stops = Annotated[bool, typer.Option("--stops", help="Let limits of joints act as stops, not as comments.")]
@@ -47,11 +43,7 @@ def command(
     target = output or Path(source.stem + ".yaml")
     find_meshes(robot, source, target)
     write_new(target, text_of(robot, stops), force, source, "robot")
-    if json:
-        found = {"bodies": len(robot.bodies), "joints": len(robot.joints), "remarks": robot.remarks}
-        emit({"source": str(source), "output": str(target), **found})
-        return
-    for sentence in robot.remarks:
-        say(sentence)
+    found = {"bodies": len(robot.bodies), "joints": len(robot.joints), "remarks": robot.remarks}
     sizes = f"{counted(len(robot.bodies), 'body')}, {counted(len(robot.joints), 'joint')}"
-    tell(f"{target}: {sizes}; next: mbsim run {shlex.quote(str(target))}")
+    sentence = f"{target}: {sizes}; next: mbsim run {shlex.quote(str(target))}"
+    print_written({"source": str(source), "output": str(target), **found}, json, sentence, remarks=robot.remarks)

@@ -1,17 +1,16 @@
 """``mbsim info``: the structure of a model."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import counted
 
-if TYPE_CHECKING:
-    from mbsim_cli.study.assembling import Settings
-
 
 @options.replacing(*options.MODEL, "formulation")
-def command(model: options.ModelPath, settings: "Settings" = options.STATED, json: options.Json = False) -> None:
+def command(
+    model: options.ModelPath, settings: "options.Settings" = options.STATED, json: options.Json = False
+) -> None:
     """Show the structure of a mechanism: tree, loops, mobility.
 
     Bodies and joints, spanning tree, branches and loops, redundant constraints, and where each parameter is used.

@@ -1,7 +1,7 @@
 """``mbsim linearize``: the state space of small motions, with names and units."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -9,23 +9,15 @@ from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, print_modes, tell
 from mbsim_cli.errors import UsageError, counted
 
-if TYPE_CHECKING:
-    from mbsim_cli.study.assembling import Settings
-
-
 At = Annotated[
     str,
     typer.Option(
         metavar="T|equilibrium|start", help="About a time of the motion [s], the static equilibrium, or the start."
     ),
 ]
-Inputs = Annotated[
-    str | None, typer.Option(metavar="F1,law", help="Forces, and laws of forces, that are inputs.", show_default="none")
-]
-Outputs = Annotated[
-    str | None, typer.Option(metavar="r.y,v", help="Sensors that are outputs.", show_default="all sensors")
-]
-To = Annotated[Literal["h5", "npz", "mat"] | None, typer.Option(help="Format.", show_default="that of -o, else h5")]
+Inputs = Annotated[str | None, options.value_option("F1,law", "Forces, and laws of forces, that are inputs.", "none")]
+Outputs = Annotated[str | None, options.value_option("r.y,v", "Sensors that are outputs.", "all sensors")]
+To = Annotated[Literal["h5", "npz", "mat"] | None, options.value_option(None, "Format.", "that of -o, else h5")]
 Output = Annotated[Path | None, options.output_option("X.h5|X.npz|X.mat", "File.", "MODEL.lin.FORMAT here")]
 
 
@@ -37,7 +29,7 @@ def command(
     outputs: Outputs = None,
     to: To = None,
     output: Output = None,
-    settings: "Settings" = options.STATED,
+    settings: "options.Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,

@@ -2,17 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from mbsim_cli.cli import completion, options
 from mbsim_cli.cli.output import Terminal, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import counted
-
-if TYPE_CHECKING:
-    from mbsim_cli.study.assembling import Settings
-
 
 Name = Annotated[
     str | None,
@@ -32,14 +28,12 @@ Save = Annotated[
 ]
 Algorithm = Annotated[
     Literal["auto", "slsqp", "trust-constr", "ipopt", "mma"] | None,
-    typer.Option(help="Algorithm of the search.", show_default="as in the file"),
+    options.value_option(None, "Algorithm of the search."),
 ]
-Evaluations = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Analyses at most.", show_default="as in the file")
-]
+Evaluations = Annotated[int | None, options.value_option("N", "Analyses at most.", min=1)]
 Sensitivity = Annotated[
     Literal["ddm", "adjoint", "auto"] | None,
-    typer.Option(help="Method of the gradients.", show_default="as in the file, or auto"),
+    options.value_option(None, "Method of the gradients.", "as in the file, or auto"),
 ]
 
 
@@ -52,7 +46,7 @@ def command(
     algorithm: Algorithm = None,
     evaluations: Evaluations = None,
     sensitivity: Sensitivity = None,
-    settings: "Settings" = options.STATED,
+    settings: "options.Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,

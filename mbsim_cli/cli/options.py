@@ -120,6 +120,11 @@ def output_option(metavar: str, help: str, show_default: str | bool) -> Any:
     return typer.Option("-o", "--output", metavar=metavar, help=help, show_default=show_default, readable=False)
 
 
+def value_option(metavar: str | None, help: str, show_default: str | bool = "as in the file", **more: Any) -> Any:
+    """An option with a value, None by default; ``show_default`` says in the help what that means."""
+    return typer.Option(metavar=metavar, help=help, show_default=show_default, **more)
+
+
 ModelPath = Annotated[Path, file_argument("MODEL.yaml", "Model file.")]
 ModelPaths = Annotated[list[Path], file_argument("MODEL.yaml...", "Model files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
@@ -146,32 +151,20 @@ SetKeys = Annotated[
         autocompletion=completion.set_keys,
     ),
 ]
-FormulationOption = Annotated[Formulation | None, typer.Option(help="Formulation.", show_default="as in the file")]
-IntegratorOption = Annotated[
-    Integrator | None, typer.Option(help="Integrator, if the formulation has a choice.", show_default="as in the file")
-]
-Tolerance = Annotated[
-    float | None, typer.Option(metavar="TOL", help="Relative tolerance of the motion.", show_default="as in the file")
-]
-Step = Annotated[
-    str | None,
-    typer.Option(
-        metavar="H|auto", help="Time step [s]; auto: halved until --accuracy holds.", show_default="as in the file"
-    ),
-]
+FormulationOption = Annotated[Formulation | None, value_option(None, "Formulation.")]
+IntegratorOption = Annotated[Integrator | None, value_option(None, "Integrator, if the formulation has a choice.")]
+Tolerance = Annotated[float | None, value_option("TOL", "Relative tolerance of the motion.")]
+Step = Annotated[str | None, value_option("H|auto", "Time step [s]; auto: halved until --accuracy holds.")]
 Accuracy = Annotated[
     float | None,
-    typer.Option(
-        metavar="A",
-        help="Relative error allowed; sets tolerance and integrator, or the step of --step auto.",
-        show_default="as in the file, or 1e-4",
+    value_option(
+        "A",
+        "Relative error allowed; sets tolerance and integrator, or the step of --step auto.",
+        "as in the file, or 1e-4",
     ),
 ]
-Memory = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE", help="Memory for the adjoint's record of a run, as 500MB.", show_default="256MB"),
-]
-Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].", show_default="as in the file")]
+Memory = Annotated[str | None, value_option("SIZE", "Memory for the adjoint's record of a run, as 500MB.", "256MB")]
+Duration = Annotated[float | None, value_option("T", "Duration [s].")]
 AllNumbers = Annotated[bool, typer.Option("--all-numbers", help="Take gradients by every number of the model file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
 Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]

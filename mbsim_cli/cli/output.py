@@ -44,6 +44,18 @@ def print_report(report: Any, json: bool, in_words: Callable[..., None], *settin
         in_words(report, *settings)
 
 
+def print_written(
+    report: Mapping[str, Any], json: bool, sentence: str, quiet: bool = False, remarks: Iterable[str] = ()
+) -> None:
+    """Print a report of what was written as one JSON object, or as a sentence, and remarks on standard error."""
+    if json:
+        emit(report)
+        return
+    for remark in remarks:
+        say(remark, quiet)
+    tell(sentence, quiet)
+
+
 def show(text: str) -> None:
     """Buffer a text for standard output until the command ends, so that write errors are handled in one place."""
     _pending.append(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import completion, options, signals
-from mbsim_cli.cli.output import emit, say, show_table, tell
+from mbsim_cli.cli.output import print_report, print_written, show_table, tell
 from mbsim_cli.errors import InputOutputError, UsageError, counted
 
 if TYPE_CHECKING:
@@ -32,27 +32,19 @@ Arguments = Annotated[
 Output = Annotated[Path | None, options.output_option("OUT.png|svg|pdf", "Picture.", "RESULT.png here")]
 By = Annotated[
     str | None,
-    typer.Option(
-        "--by",
-        metavar="PARAM[,PARAM...]",
-        help="Draw derivatives by these parameters; of torques also by coordinates and rates.",
-        show_default=False,
+    options.value_option(
+        "PARAM[,PARAM...]",
+        "Draw derivatives by these parameters; of torques also by coordinates and rates.",
+        False,
     ),
 ]
-Over = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Draw histories over this one, instead of time.", show_default=False)
-]
+Over = Annotated[str | None, options.value_option("NAME", "Draw histories over this one, instead of time.", False)]
 Gradient = Annotated[bool, typer.Option("--gradient", help="Draw the gradients of the objectives as bars.")]
 Field = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME", help="Draw a field of a result or BODY.sid.h5; OBJECTIVE.NAME: derivatives.", show_default=False
-    ),
+    options.value_option("NAME", "Draw a field of a result or BODY.sid.h5; OBJECTIVE.NAME: derivatives.", False),
 ]
-Labels = Annotated[
-    list[str] | None,
-    typer.Option("--label", metavar="TEXT", help="Name of a result; repeat for each.", show_default="its file"),
-]
+Labels = Annotated[list[str] | None, options.value_option("TEXT", "Name of a result; repeat for each.", "its file")]
 List = Annotated[bool, typer.Option("--list", help="List what can be drawn.")]
 
 
@@ -105,11 +97,7 @@ def command(
         return
     if list_:
         catalogue = {str(content.path): _catalogue(content) for content in contents}
-        if json:
-            emit({"results": catalogue})
-        else:
-            _print_catalogue(catalogue)
-        return
+        return print_report({"results": catalogue}, json, _print_catalogue)
     labels = labels_of(results, label or [])
     if not (parameters or gradient or over) and (curves := response_curves(contents, names, labels)):
         _write(picture, lambda: _responses(contents, curves), json, quiet, force)
@@ -151,12 +139,8 @@ def _write(output: Path, draw: Callable[[], _Picture], json: bool, quiet: bool, 
     picture = draw()
     with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
         picture.save(temporary, kind)
-    if json:
-        emit({"output": str(output)} | picture.report)
-        return
-    for sentence in picture.report.get("left_out", ()):
-        say(sentence, quiet)
-    tell(f"{output}: {picture.summary}", quiet)
+    report, left_out = {"output": str(output)} | picture.report, picture.report.get("left_out", ())
+    print_written(report, json, f"{output}: {picture.summary}", quiet, left_out)
 
 
 def _histories(contents: "list[ResultFile]", labels: list[str], chosen: "Selection", title: str) -> _Picture:
@@ -242,8 +226,8 @@ def _catalogue(content: "ResultFile") -> dict[str, Any]:
     }
 
 
-def _print_catalogue(results: dict[str, dict[str, Any]]) -> None:
-    for path, found in results.items():
+def _print_catalogue(report: dict[str, Any]) -> None:
+    for path, found in report["results"].items():
         torques = "; sensitivities of torques by coordinates and their rates too" * bool(found["coordinates"])
         gradients, parameters = (", ".join(found[key]) or "none" for key in ("gradients", "parameters"))
         tell(f"{path}: gradients {gradients}; parameters {parameters}{torques}")

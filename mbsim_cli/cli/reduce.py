@@ -1,16 +1,13 @@
 """``mbsim reduce``: a flexible body of a model to standard input data."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mbsim_cli.cli import options, signals
 from mbsim_cli.cli.output import print_report, tell
 from mbsim_cli.errors import UsageError
-
-if TYPE_CHECKING:
-    from mbsim_cli.study.assembling import Settings
 
 BodyName = Annotated[
     str | None, typer.Argument(metavar="[BODY]", help="Flexible body; needed where there are several.")
@@ -25,7 +22,7 @@ def command(
     body: BodyName = None,
     output: Output = None,
     no_derivatives: NoDerivatives = False,
-    settings: "Settings" = options.STATED,
+    settings: "options.Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from mbsim_cli.cli import options, signals
-from mbsim_cli.cli.output import emit, say, tell
+from mbsim_cli.cli.output import print_written
 from mbsim_cli.errors import UsageError
 
 Source = Annotated[
@@ -42,9 +42,5 @@ def command(
         temporary.write_text(text, "utf-8", "replace")
     size = len(text.encode("utf-8", "replace"))
     report = {"output": str(written), "source": str(source), "kind": data["kind"], "bytes": size}
-    if json:
-        emit(report | {"notes": data["notes"]})
-        return
-    for note in data["notes"]:
-        say(note, quiet)
-    tell(f"{written}: {data['kind']}, {size / 1e6:.2f} MB", quiet)
+    sentence = f"{written}: {data['kind']}, {size / 1e6:.2f} MB"
+    print_written(report | {"notes": data["notes"]}, json, sentence, quiet, data["notes"])

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import (
@@ -21,9 +19,6 @@ from mbsim_cli.cli.output import (
 )
 from mbsim_cli.errors import UsageError, counted
 from mbsim_cli.model.codes import INTEGRATORS
-
-if TYPE_CHECKING:
-    from mbsim_cli.study.assembling import Settings
 
 # A table of the most influential numbers of a model.
 
@@ -55,16 +50,11 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
 # ``mbsim run``: the analysis that the file declares, its gradients, and the result file.
 
 Output = Annotated[Path | None, options.output_option("OUT.h5", "Result file.", "MODEL.h5 here")]
-Sensitivity = Annotated[
-    options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")
-]
+Sensitivity = Annotated[options.Method | None, options.value_option(None, "How to compute gradients.")]
 
 AROUND = {"equilibrium": "the equilibrium", "start": "the start"}
 
-Top = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Numbers that the table of --all-numbers shows.", show_default="20"),
-]
+Top = Annotated[int | None, options.value_option("N", "Numbers that the table of --all-numbers shows.", "20", min=1)]
 
 
 @options.replacing(*options.ANALYSIS, "threads")
@@ -74,7 +64,7 @@ def command(
     sensitivity: Sensitivity = None,
     all_numbers: options.AllNumbers = False,
     top: Top = None,
-    settings: "Settings" = options.STATED,
+    settings: "options.Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,

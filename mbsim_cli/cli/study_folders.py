@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import emit, say, show_table, tell
+from mbsim_cli.cli.output import emit, print_report, print_written, say, show_table, tell
 from mbsim_cli.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -77,6 +77,12 @@ def _counts(report: Mapping[str, Any]) -> str:
     return f"{counted(report['cases'], 'case')}: {', '.join(parts)}"
 
 
+def _print_status(report: Mapping[str, Any]) -> None:
+    tell(f"{report['folder']}: {_counts(report)}")
+    _print_losses(report)
+    _print_failures(report["failures"], report["folder"])
+
+
 def _print_losses(report: Mapping[str, Any]) -> None:
     """Warn of rows of another plan, and of damaged records."""
     if report["strange_rows"]:
@@ -129,12 +135,7 @@ def status(folder: Folder, json: options.Json = False) -> None:
     from mbsim_cli.study.sweep.summary import status_of
 
     report = {"folder": str(folder)} | status_of(ledger_of(opened(folder)))
-    if json:
-        emit(report)
-    else:
-        tell(f"{report['folder']}: {_counts(report)}")
-        _print_losses(report)
-        _print_failures(report["failures"], report["folder"])
+    print_report(report, json, _print_status)
 
 
 def collect(
@@ -176,10 +177,7 @@ def extract(
     from mbsim_cli.study.sweep.collecting import extract_result
 
     written = extract_result(opened(folder), case, output, force=force)
-    if json:
-        emit({"folder": str(folder), "case": case, "output": str(written)})
-    else:
-        tell(str(written), quiet)
+    print_written({"folder": str(folder), "case": case, "output": str(written)}, json, str(written), quiet)
 
 
 def script(
@@ -206,7 +204,5 @@ def script(
     shards = shards or min(8, cases)
     written = write_script("slurm" if slurm else "parallel", where, output, shards, jobs)
     start = f"{'sbatch' if slurm else 'bash'} {shlex.quote(str(written))}"
-    if json:
-        emit({"folder": str(folder), "output": str(written), "shards": shards, "cases": cases, "start": start})
-    else:
-        tell(f"{written}: {shards} shards of {cases} cases; start it with {start}")
+    report = {"folder": str(folder), "output": str(written), "shards": shards, "cases": cases, "start": start}
+    print_written(report, json, f"{written}: {shards} shards of {cases} cases; start it with {start}")

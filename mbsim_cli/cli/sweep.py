@@ -25,7 +25,6 @@ from mbsim_cli.cli.study_folders import (
 from mbsim_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from mbsim_cli.study.assembling import Settings
     from mbsim_cli.study.sweep.running import Work
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
@@ -71,26 +70,15 @@ def _number(text: str) -> float | str:
 # ``mbsim sweep``: parameter studies, planned and computed.
 
 ShardOption = Annotated[
-    str | None,
-    typer.Option(
-        "--shard", metavar="I/N", help="Compute shard I of N only.", show_default="that of a task of a SLURM array"
-    ),
+    str | None, options.value_option("I/N", "Compute shard I of N only.", "that of a task of a SLURM array")
 ]
-Retry = Annotated[
-    int | None,
-    typer.Option(metavar="K", min=0, help="Retries per case after a crash or an I/O error.", show_default="1"),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option("--case-timeout", metavar="S", help="Seconds that a case may take.", show_default="no limit"),
-]
+Retry = Annotated[int | None, options.value_option("K", "Retries per case after a crash or an I/O error.", "1", min=0)]
+Timeout = Annotated[float | None, options.value_option("S", "Seconds that a case may take.", "no limit")]
 MaxFailures = Annotated[
-    int | None, typer.Option(metavar="K", min=0, help="End when more than K cases have failed.", show_default="never")
+    int | None, options.value_option("K", "End when more than K cases have failed.", "never", min=0)
 ]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="End when a case fails.")]
-Dask = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Compute on a Dask cluster.", show_default="on this machine")
-]
+Dask = Annotated[str | None, options.value_option("ADDRESS", "Compute on a Dask cluster.", "on this machine")]
 Study = Annotated[
     str | None,
     typer.Argument(
@@ -98,23 +86,14 @@ Study = Annotated[
     ),
 ]
 Output = Annotated[Path | None, options.output_option("DIR", "Folder.", "MODEL-STUDY here")]
-Csv = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="File of cases, a row of values for each.", show_default="as in the file", readable=False
-    ),
-]
+Csv = Annotated[Path | None, options.value_option("FILE", "File of cases, a row of values for each.", readable=False)]
 Grid = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=A:B:N", help="Values of a grid, or NAME=A,B,C; repeat for more.", show_default=False),
+    list[str] | None, options.value_option("NAME=A:B:N", "Values of a grid, or NAME=A,B,C; repeat for more.", False)
 ]
 Keep = Annotated[
-    Literal["objectives", "sensors", "full"] | None,
-    typer.Option(help="Results to store for each case.", show_default="as in the file"),
+    Literal["objectives", "sensors", "full"] | None, options.value_option(None, "Results to store for each case.")
 ]
-Sensitivity = Annotated[
-    Literal["none", "ddm"] | None, typer.Option(help="Gradients in each case.", show_default="as in the file")
-]
+Sensitivity = Annotated[Literal["none", "ddm"] | None, options.value_option(None, "Gradients in each case.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else.")
 ]
@@ -156,7 +135,7 @@ def command(
     grid: Grid = None,
     keep: Keep = None,
     sensitivity: Sensitivity = None,
-    settings: "Settings" = options.STATED,
+    settings: "options.Settings" = options.STATED,
     retry: Retry = None,
     case_timeout: Timeout = None,
     max_failures: MaxFailures = None,

@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mbsim_cli.spec.model_file import ModelFile
-    from mbsim_cli.study.assembling import Settings
 
 
 @options.replacing(*options.MODEL)
 def command(
     models: options.ModelPaths,
-    settings: "Settings" = options.STATED,
+    settings: "options.Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -50,7 +49,7 @@ def command(
     raise typer.Exit(ModelError.exit_code if issues else 0)
 
 
-def validate(path: Path, settings: "Settings", unread_out: list[str]) -> list[str]:
+def validate(path: Path, settings: "options.Settings", unread_out: list[str]) -> list[str]:
     """Return the warnings on a file; list data files that cannot be read.
 
     Raises ModelError for all errors of the file, or else of the assembly, or else of the data files; InputOutputError

@@ -17,9 +17,7 @@ Source = Annotated[
 ]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page, or only print where it is.")]
 Live = Annotated[bool, typer.Option("--live", help="Serve a model, and reload the page when its file changes.")]
-Port = Annotated[
-    int | None, typer.Option(metavar="N", min=1, max=65535, help="Port of --live.", show_default="any that is free")
-]
+Port = Annotated[int | None, options.value_option("N", "Port of --live.", "any that is free", min=1, max=65535)]
 
 
 def command(
