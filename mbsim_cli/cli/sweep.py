@@ -166,7 +166,7 @@ def command(
         from mbsim_cli.study.assembling import load
         from mbsim_cli.study.sweep.planning import StudyRequest, planned
 
-        request, called = StudyRequest(study, stated, keep, settings.method), options.command_line()
+        request, called = StudyRequest(study, stated, keep), options.command_line()
         folder = planned(load(model, settings), request, settings, output, called, Terminal(quiet=True), force=force)
     work = replace(work, shard=shard_of(shard, os.environ))
     if dry_run:

@@ -402,7 +402,7 @@ class Model:
             raise UsageError(
                 f"keep must be one of {', '.join(KEPT)}, not {keep!r}; a study that is stated may have names"
             )
-        request, where = StudyRequest(name, stated, keep, settings.method), None if folder is None else Path(folder)
+        request, where = StudyRequest(name, stated, keep), None if folder is None else Path(folder)
         return planned(file, request, settings, where, "mbsim_cli.sweep", self._listener, force=force)
 
     def value_and_gradient(

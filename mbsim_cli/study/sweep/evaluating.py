@@ -24,7 +24,19 @@ from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run
 from mbsim_cli.study.sweep.job_script import command_of
-from mbsim_cli.study.sweep.store import DEFECT, DONE, INVALID, LOST, UNREADABLE, Case, CaseData, Computed, Row, packed
+from mbsim_cli.study.sweep.store import (
+    DEFECT,
+    DONE,
+    INVALID,
+    LOST,
+    UNREADABLE,
+    Case,
+    CaseData,
+    Computed,
+    Evaluator,
+    Row,
+    packed,
+)
 from mbsim_cli.study.sweep.study_folder import StudyPlan
 
 if TYPE_CHECKING:
@@ -111,7 +123,7 @@ MOSTLY = 0.5  # share of the work done one by one, above which lanes are not use
 _PlannedCase = tuple[Plan, Timing]  # the run of a case, which may be made already, and where its time went
 
 
-class CaseEvaluator:
+class CaseEvaluator(Evaluator):
     """Reads and assembles the model once; a call computes one case and raises nothing that a case can cause.
 
     ``batch_size`` is known after the first case, where cases are not to be taken ``one_by_one``.
@@ -122,7 +134,6 @@ class CaseEvaluator:
         from mbsim_cli.solve.lanes import why_alone
 
         self._base = base_of(plan, listener)
-        self.batch_size = 1
         self._may_have_lanes = not (one_by_one or why_alone(self._base.assembled.problem))
 
     def __call__(self, case: Case) -> Computed:

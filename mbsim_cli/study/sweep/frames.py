@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from mbsim_cli.errors import InputOutputError, option, os_errors
 from mbsim_cli.system import GUARDED, lock, open_regular, unlock, write_at
@@ -20,13 +20,6 @@ MARK = b"\x93mbs"
 HEAD = struct.Struct("<4sIQ")  # mark, checksum of length and content, length
 SYNC = 5.0  # s between two requests to have all on the disk
 PIECE = 1 << 20  # bytes that a search takes at once
-
-
-class Frame(NamedTuple):
-    """A whole frame of a file: where it ends, and its content."""
-
-    end: int
-    content: bytes
 
 
 def framed(content: bytes) -> bytes:
@@ -39,8 +32,8 @@ def _checksum(content: bytes) -> int:
     return zlib.crc32(content, zlib.crc32(struct.pack("<Q", len(content))))
 
 
-def read_frames(path: Path, most: int | None = None) -> Iterator[Frame]:
-    """Yield the whole frames of a file, in their order; damaged parts are skipped. Raises InputOutputError.
+def read_frames(path: Path, most: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield end and content of the whole frames of a file; damaged parts are skipped. Raises InputOutputError.
 
     With ``most``, contents are cut off after so many bytes; a frame that another one follows is then taken for whole,
     and the rest of it is not read. Nothing is mapped: another process may cut the file meanwhile, or its disk vanish.
@@ -51,12 +44,12 @@ def read_frames(path: Path, most: int | None = None) -> Iterator[Frame]:
             if (frame := _frame_at(file, place, size, most)) is None:
                 place = _next_mark(file, place + 1)
             else:
-                place = frame.end
+                place = frame[0]
                 yield frame
 
 
-def _frame_at(file: BinaryIO, place: int, size: int, most: int | None) -> Frame | None:
-    """The frame at a place of a file of some size; None where none is, or a damaged one."""
+def _frame_at(file: BinaryIO, place: int, size: int, most: int | None) -> tuple[int, bytes] | None:
+    """End and content of the frame at a place of a file of some size; None where none is, or a damaged one."""
     file.seek(place)
     head = file.read(HEAD.size)
     if len(head) < HEAD.size:
@@ -69,10 +62,10 @@ def _frame_at(file: BinaryIO, place: int, size: int, most: int | None) -> Frame 
         beginning = file.read(min(most, length))
         file.seek(end)
         if file.read(len(MARK)) in (b"", MARK):
-            return Frame(end, beginning)
+            return end, beginning
         file.seek(place + HEAD.size)
     content = file.read(length)
-    return Frame(end, content[:most]) if _checksum(content) == checksum else None
+    return (end, content[:most]) if _checksum(content) == checksum else None
 
 
 def _next_mark(file: BinaryIO, place: int) -> int:
@@ -104,7 +97,7 @@ class Appender:
                 self._handle = os.open(path, os.O_RDWR | os.O_CREAT | GUARDED, 0o666)
                 if lock(self._handle) is False:  # None: without locks, append compares the size of the file
                     raise InputOutputError(self._occupied)
-                self._end = max((frame.end for frame in read_frames(path)), default=0)
+                self._end = max((end for end, _ in read_frames(path)), default=0)
                 os.ftruncate(self._handle, self._end)
         except BaseException:
             self._release()

@@ -186,7 +186,6 @@ class StudyRequest(NamedTuple):
     name: str | None = None
     stated: Mapping[str, Any] | None = None
     keep: str | None = None
-    method: str | None = None
 
 
 def planned(
@@ -218,7 +217,7 @@ def plan_of(
     name, study = _study(model_file, request)
     cases = Path.cwd() if request.stated else Path(model_file.source.file).parent
     design = design_of(study, model_file, lambda stated: columns_of(stated, cases, model_file.parameters))
-    settings = _settled(model_file, settings, request.method or study.sensitivity)
+    settings = _settled(model_file, settings, study.sensitivity)
     _require_free(design, settings)
     _warn_of_bounds(design, model_file, listener)
     assembled = build(model_file, settings, settings.by if settings.method != "none" else [])
@@ -249,7 +248,7 @@ def plan_of(
 
 def _settled(model_file: ModelFile, settings: Settings, method: str | None) -> Settings:
     """Settings with the method that a study asks for, else the file's; raises UsageError for what studies lack."""
-    stated = method or stated_method(model_file, settings)
+    stated = settings.method or method or stated_method(model_file, settings)
     settings = replace(settings, method="ddm" if stated == AUTO else stated)
     automatic = automatic_of(model_file, settings)
     for name in ("step", "integrator"):

@@ -25,7 +25,6 @@ from mbsim_cli.study.sweep.store import (
     RETRIED,
     WORDS,
     Case,
-    InProcess,
     Ledger,
     Workers,
     encoded,
@@ -289,7 +288,7 @@ def workers_of(plan: StudyPlan, cases: int, work: Work, listener: Listener) -> W
         return Cluster(work.dask, start, listener)
     count = min(work.workers, cases)
     if count == 1 and work.case_timeout is None:
-        return InProcess(start(listener))
+        return start(listener)
     if not HAS_FORKS:
         ways = either("-j and --case-timeout out, or give --dask", "workers and case_timeout out, or give dask")
         raise UsageError(f"this system has no worker processes; leave {ways}")

@@ -103,53 +103,35 @@ def lost(case: Case, status: int, sentence: str) -> Computed:
     return Computed(Row(case.number, case.identity, status, 0.0, np.zeros(0), {"failure": sentence}))
 
 
-class Evaluator(Protocol):
-    """Computes cases; whatever happens to one of them is its row."""
-
-    @property
-    def batch_size(self) -> int:
-        """Number of cases that are faster together than one by one, as far as is known; 1 if none are."""
-
-    def __call__(self, case: Case) -> Computed:
-        """Compute one case."""
-
-    def compute_batch(self, cases: Sequence[Case]) -> Iterator[Computed]:
-        """Compute cases together."""
-
-
-Start = Callable[[Listener], Evaluator]  # of a worker, once
-
-
 class Workers(Protocol):
     """A way to compute cases."""
 
-    @property
-    def batch_size(self) -> int:
-        """Number of cases that were computed together."""
+    batch_size: int  # cases that are computed together, as far as is known
 
     def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
         """Yield the cases as they are computed; the caller may append to ``waiting`` meanwhile."""
 
 
-# Cases one after another, in this process.
+class Evaluator:
+    """Computes cases in this process; whatever happens to one of them is its row."""
 
+    batch_size = 1  # cases that are faster together than one by one
 
-class InProcess:
-    """The one worker is the program itself."""
+    def __call__(self, case: Case) -> Computed:
+        """Compute one case."""
+        raise NotImplementedError
 
-    def __init__(self, evaluator: Evaluator):
-        self._evaluator = evaluator
-
-    @property
-    def batch_size(self) -> int:
-        """Number of cases that are computed together."""
-        return self._evaluator.batch_size
+    def compute_batch(self, cases: Sequence[Case]) -> Iterator[Computed]:
+        """Compute cases together."""
+        return map(self, cases)
 
     def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
         """Yield the cases in their order."""
         while waiting:
-            group = [waiting.popleft() for _ in range(min(self.batch_size, len(waiting)))]
-            yield from self._evaluator.compute_batch(group)
+            yield from self.compute_batch([waiting.popleft() for _ in range(min(self.batch_size, len(waiting)))])
+
+
+Start = Callable[[Listener], Evaluator]  # of a worker, once
 
 
 # Further data of a case: histories of sensors, or its whole result file.

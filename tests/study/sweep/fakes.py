@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Case, Computed, Row, case_identities
+from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Case, Computed, Evaluator, Row, case_identities
 from mbsim_cli.study.sweep.study_folder import Quantity, StudyPlan
 
 FAILS, DIES, HANGS, SLOW = -1.0, -2.0, -3.0, -4.0
@@ -76,10 +76,8 @@ def evaluate(case: Case) -> Computed:
     return Computed(row_of(case, FAILED if told == FAILS else DONE), b"kept %d" % case.number)
 
 
-class OneByOne:
+class OneByOne(Evaluator):
     """An evaluator that a function makes."""
-
-    batch_size = 1
 
     def __init__(self, evaluate=evaluate):
         self._evaluate = evaluate
@@ -87,16 +85,13 @@ class OneByOne:
     def __call__(self, case: Case) -> Computed:
         return self._evaluate(case)
 
-    def compute_batch(self, cases: list[Case]) -> Iterator[Computed]:
-        return map(self._evaluate, cases)
-
 
 def start(listener: Listener):
     """What a worker does first."""
     return OneByOne()
 
 
-class Grouped:
+class Grouped(Evaluator):
     """Computes eight cases together once it has seen one; none of them is told before all are computed."""
 
     def __init__(self):

@@ -16,7 +16,7 @@ from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
 from mbsim_cli.study.sweep.planning import StudyRequest
-from mbsim_cli.study.sweep.store import LOST, InProcess
+from mbsim_cli.study.sweep.store import LOST
 from tests.cli.conftest import PENDULUM, ROOT, environment
 from tests.study.sweep.fakes import cases_of, plan_study, values_of
 
@@ -77,7 +77,7 @@ def test_a_cluster_gives_the_same_bits(cluster, tmp_path):
         if len(found) == CASES // 4:
             os.kill(workers[0].pid, signal.SIGKILL)
     assert sorted(found) == list(range(CASES))
-    for row, _ in InProcess(start(SILENT)).compute(deque(cases)):
+    for row, _ in start(SILENT).compute(deque(cases)):
         assert found[row.case].status == 0 and found[row.case].numbers.tobytes() == row.numbers.tobytes()
 
 

@@ -10,7 +10,7 @@ from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep import processes
 from mbsim_cli.study.sweep.processes import Processes
-from mbsim_cli.study.sweep.store import DONE, LOST, TIMEOUT, InProcess
+from mbsim_cli.study.sweep.store import DONE, LOST, TIMEOUT
 from tests.study.sweep.fakes import (
     DIES,
     HANGS,
@@ -41,7 +41,7 @@ def test_two_workers_one_dead_and_one_late():
     assert found[11][0].remarks == {"failure": "its worker died (signal 9)"}
     assert found[17][0].remarks == {"failure": "took more than 2 s"}
     whole = [case for case in cases if case.number not in (11, 17)]
-    for row, kept in computed(InProcess(OneByOne()), whole):
+    for row, kept in computed(OneByOne(), whole):
         other, other_kept = found[row.case]
         assert other.numbers.tobytes() == row.numbers.tobytes() and other_kept == kept
         assert np.isfinite(row.numbers).all()
@@ -91,10 +91,9 @@ def test_cases_that_are_computed_together():
 
 
 def test_groups_in_this_process():
-    evaluator = Grouped()
-    workers = InProcess(evaluator)
+    workers = Grouped()
     assert len(computed(workers, cases_of(values_of(20)))) == 20
-    assert evaluator.sizes == [1, 8, 8, 3] and workers.batch_size == 8
+    assert workers.sizes == [1, 8, 8, 3] and workers.batch_size == 8
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener
 from mbsim_cli.study.sweep.planning import sobol
 from mbsim_cli.study.sweep.running import Work, cases_of, compute, forecast, shard_of
-from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Computed, InProcess, ledger_of
+from mbsim_cli.study.sweep.store import DONE, FAILED, LOST, Computed, ledger_of
 from mbsim_cli.study.sweep.study_folder import Shard, StudyFolder
 from mbsim_cli.study.sweep.summary import main_effects, unknown_effects
 from tests.study.sweep.fakes import FAILS, Grouped, OneByOne, Unsteady, evaluate, plan_of, values_of
@@ -33,7 +33,7 @@ def study(tmp_path):
 def run(folder, workers=None, listener=SILENT, **stated):
     work = Work(**stated)
     waiting = cases_of(ledger_of(folder), work)
-    return compute(folder, waiting, workers or InProcess(OneByOne()), work, listener, keeps=False)
+    return compute(folder, waiting, workers or OneByOne(), work, listener, keeps=False)
 
 
 def test_failures_are_rows(study):
@@ -251,5 +251,5 @@ def test_a_forecast_says_how_far_it_may_be_off(monkeypatch):
 
 
 def test_a_forecast_of_cases_in_lanes_leaves_out_those_before_them():
-    found = forecast(plan_of(100), numbered(values_of(100)), InProcess(Grouped()), 1, 0.0, SILENT)
+    found = forecast(plan_of(100), numbered(values_of(100)), Grouped(), 1, 0.0, SILENT)
     assert found.lanes == 8 and found.pilots >= 10
