@@ -1,6 +1,7 @@
 """The layout of a result file: its variables with their axes and units, groups, datasets and dimension scales."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -9,8 +10,9 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5p, h5s, h5t
 
+import mbsim_cli
 from mbsim_cli.io.guard import FORMAT, FORMAT_VERSION
-from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes, storable
+from mbsim_cli.io.provenance import Provenance, platform_facts, storable
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import RATES, attributes_of, force_on, in_words, quotients
@@ -54,14 +56,6 @@ class Stored(NamedTuple):
     units: Sequence[str] = ()  # of the columns (k,), or one for all; empty for derivatives
 
 
-def axes(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...]]:
-    """Labels of every axis but time; axes without entries are omitted, for HDF5 viewers fail on them."""
-    labels = {"coordinate": names.coordinates, "constraint": names.constraints, "parameter": names.parameters}
-    for name, components in _components_of(names, sensors).items():
-        labels[component_axis(name, components)] = components
-    return {name: entries for name, entries in labels.items() if entries}
-
-
 def _components_of(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...]]:
     """Labels of the components of each sensor."""
     return {
@@ -79,22 +73,6 @@ def component_axis(sensor: str, components: tuple[str, ...]) -> str:
 def element_axis(field: str) -> str:
     """Name of the axis of a field's elements."""
     return f"element_of_{field}"
-
-
-def variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -> list[Variable]:
-    """Every dataset along time, in the order of the format; ``sensors`` maps names to rows of the record."""
-    rows = [*_coordinates(names), *_multipliers(names), *_sensors(names, sensors), *_diagnostics(names)]
-    known = set(axes(names, sensors)) - (set() if sensitivities else {"parameter"})
-    return [row for row in rows if known.issuperset(row.axes)]
-
-
-def inverse_variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -> list[Variable]:
-    """Every dataset along time for blocks of inverse dynamics."""
-    motion = (row for row in _coordinates(names) if not row.path.startswith("sensitivity"))
-    rows = [*motion, *_torques(names), *_sensors(names, sensors)]
-    known = {*axes(names, sensors), WITH_RESPECT_TO}
-    rows = [row for row in rows if known.issuperset(row.axes)]
-    return [row for row in rows if sensitivities or not row.path.startswith("sensitivity")]
 
 
 def _torques(names: Names):
@@ -157,40 +135,46 @@ def _columns(field: str, columns: slice | int) -> Callable[[Block], np.ndarray]:
 # The time points of a run that are stored: every n-th one, and the last.
 
 
-class Thinning:
-    """Selects the time points to store from successive blocks: every ``every``-th one."""
-
-    def __init__(self, every: int):
-        self._every = every
-        self._seen = 0
-
-    def of(self, count: int) -> tuple[slice, bool]:
-        """Indices of the time points to store among the next ``count``, and whether the last one is stored."""
-        picked = slice((-self._seen) % self._every, None, self._every)
-        self._seen += count
-        return picked, (self._seen - 1) % self._every == 0
-
-
 class KeptRows:
-    """Copies in memory of the columns of a run, at the time points to store."""
+    """Copies in memory of the columns of a run, at the time points to store; of columns of the same memory one."""
 
     def __init__(self, every: int):
-        self._thinning = Thinning(every)
+        self._every, self._seen = every, 0
         self._parts: list[list[np.ndarray]] = []
-        self._last: list[np.ndarray] | None = None  # the latest row, if it is not stored
+        self._last: list[list[np.ndarray]] = []  # the latest row, if it is not stored
+        self.size = 0  # bytes
 
     def add(self, columns: Sequence[np.ndarray]) -> None:
         """Copy the selected rows of the next arrays (B, ...)."""
         if not len(columns[0]):
             return
-        picked, kept = self._thinning.of(len(columns[0]))
-        self._parts.append([np.array(values[picked]) for values in columns])
-        self._last = None if kept else [np.array(values[-1:]) for values in columns]
+        self._parts.append(_copied(columns, slice(-self._seen % self._every, None, self._every)))
+        self.size += sum(values.nbytes for values in self._parts[-1])
+        self._seen += len(columns[0])
+        self._last = [] if (self._seen - 1) % self._every == 0 else [_copied(columns, slice(-1, None))]
 
     def column(self, number: int) -> np.ndarray:
         """One of the arrays (N, ...) over all stored time points, N >= 1."""
-        parts = self._parts if self._last is None else [*self._parts, self._last]
-        return np.concatenate([part[number] for part in parts])
+        return np.concatenate([part[number] for part in (*self._parts, *self._last)])
+
+    def take(self, *, last: bool) -> list[np.ndarray]:
+        """All arrays, one for those of the same memory, and forget them; the latest row only if it is the ``last``."""
+        columns = list(zip(*self._parts, *(self._last if last else ()), strict=True))
+        self._parts, self._last, self.size = [], [] if last else self._last, 0
+        whole = {tuple(map(id, parts)): parts for parts in columns}
+        found = {alike: np.concatenate(parts) for alike, parts in whole.items()}
+        return [found[tuple(map(id, parts))] for parts in columns]
+
+
+def _copied(columns: Sequence[np.ndarray], rows: slice) -> list[np.ndarray]:
+    copies: dict[tuple, np.ndarray] = {}
+    found = []
+    for values in columns:
+        memory = values.__array_interface__["data"][0], values.strides, values.shape, values.dtype
+        if memory not in copies:
+            copies[memory] = np.array(values[rows])
+        found.append(copies[memory])
+    return found
 
 
 # Datasets and attributes by the low-level functions of HDF5: equal to those of h5py, four times as fast.
@@ -350,10 +334,54 @@ class Parameters(NamedTuple):
     bounds: Sequence[tuple[float, float]] = ()  # (p, 2), NaN where the model states none
 
 
+class Origin(NamedTuple):
+    """Names, origin and size of the histories of a run.
+
+    ``sensors`` maps names to the rows of the record that each sensor fills. Every ``every``-th time point and the last
+    one are stored, about ``times`` in all. Without ``sensitivities`` histories have no derivatives, though objectives
+    may have gradients, for example by the adjoint method.
+    """
+
+    names: Names
+    sensors: Mapping[str, slice]
+    parameters: Parameters
+    provenance: Provenance
+    every: int = 1
+    times: int = MOST_ROWS
+    sensitivities: bool = True
+    inverse: bool = False  # whether blocks are those of inverse dynamics
+
+    @property
+    def variables(self) -> list[Variable]:
+        """Every dataset along time, in the order of the format."""
+        names, inverse = self.names, self.inverse
+        rows = [row for row in _coordinates(names) if not (inverse and row.path.startswith("sensitivity"))]
+        rows += [*(_torques(names) if inverse else _multipliers(names)), *_sensors(names, self.sensors)]
+        rows += () if inverse else _diagnostics(names)
+        if not self.sensitivities:
+            rows = [row for row in rows if not row.path.startswith("sensitivity")]
+        known = self.axes
+        return [row for row in rows if known.keys() >= set(row.axes)]
+
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """Labels of every axis but time; axes without entries are omitted, for HDF5 viewers fail on them."""
+        names = self.names
+        labels = {"coordinate": names.coordinates, "constraint": names.constraints, "parameter": names.parameters}
+        for name, components in _components_of(names, self.sensors).items():
+            labels[component_axis(name, components)] = components
+        if self.inverse and self.sensitivities:
+            labels[WITH_RESPECT_TO] = names.coordinates
+        return {name: entries for name, entries in labels.items() if entries}
+
+
 def write_origin(file: h5py.File, provenance: Provenance) -> None:
     """Write root attributes and ``/meta``."""
-    file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "status": "partial"})
-    file.attrs.update(root_attributes(provenance))
+    title = {"title": storable(provenance.title)} if provenance.title else {}
+    file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "status": "partial"} | title)
+    created, command = datetime.now(UTC).isoformat(timespec="seconds"), storable(provenance.command)
+    file.attrs.update({"mbsim_version": mbsim_cli.__version__, "created": created, "command": command})
+    file.attrs["model_sha256"] = provenance.model_sha256
     meta = file.create_group("meta", track_order=True)
     meta.create_dataset("model_file", data=storable(provenance.model_file), dtype=TEXT)
     meta.create_dataset("model_yaml", data=provenance.model_text, dtype=TEXT)
@@ -388,23 +416,15 @@ def texts(dataset: h5py.Dataset | None) -> list[str]:
     return [entry.decode() for entry in dataset[()]] if dataset is not None else []
 
 
-def write_axes(
-    scales: Scales,
-    names: Names,
-    sensors: Mapping[str, slice],
-    parameters: Parameters,
-    rows: Sequence[Variable],
-    times: int,
-) -> None:
+def write_axes(scales: Scales, origin: Origin) -> None:
     """Create the axes as dimension scales in the root group, where netCDF readers look for them."""
-    file = scales.file
-    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(_chunk_of(times, CHUNK_BYTES // 8),))
+    file, names, parameters = scales.file, origin.names, origin.parameters
+    chunks = (_chunk_of(origin.times, CHUNK_BYTES // 8),)
+    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=chunks)
     set_unit(time, "s")
     time.make_scale("time")
-    for name, entries in axes(names, sensors).items():
+    for name, entries in origin.axes.items():
         scales.axis(name, entries)
-    if any(WITH_RESPECT_TO in row.axes for row in rows):
-        scales.axis(WITH_RESPECT_TO, names.coordinates)
     if names.coordinates:
         _list_columns(scales, "coordinates", "coordinate", name=names.coordinates, unit=names.coordinate_units)
     if names.parameters:

@@ -4,10 +4,8 @@ import hashlib
 import os
 import platform
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import NamedTuple
 
-import mbsim_cli
 from mbsim_cli.kernels.compiler.installed import version
 
 LIBRARIES = ("numpy", "scipy", "numba", "h5py")
@@ -33,17 +31,6 @@ class Provenance(NamedTuple):
 def storable(text: str) -> str:
     """A name or command as valid UTF-8; bytes of file names that are not are written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def root_attributes(provenance: Provenance) -> dict[str, str]:
-    """Attributes that identify a result."""
-    title = {"title": storable(provenance.title)} if provenance.title else {}
-    return title | {
-        "mbsim_version": mbsim_cli.__version__,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": storable(provenance.command),
-        "model_sha256": provenance.model_sha256,
-    }
 
 
 def platform_facts() -> dict[str, str]:

@@ -42,23 +42,20 @@ class TemporaryFile:
     def __init__(self, target: Path):
         self._target = target
         self.removed: list[Path] = []
-        with os_errors(f"cannot write in {target.parent}"):
-            self._create()
-
-    def _create(self) -> None:
         host = re.sub(r"\W", "-", platform.node())[:32]
-        for number in count(1):
-            self.path = self._target.with_name(f".{self._target.name}.{host}-{number}.mbsim.tmp")
-            handle = _new_handle(self.path)
-            if handle is None and _remove_abandoned(self.path):
-                self.removed.append(self.path)
+        with os_errors(f"cannot write in {target.parent}"):
+            for number in count(1):
+                self.path = target.with_name(f".{target.name}.{host}-{number}.mbsim.tmp")
                 handle = _new_handle(self.path)
-            if handle is None:
-                continue
-            if lock(handle) is not False and _is_at(handle, self.path):
+                if handle is None and _remove_abandoned(self.path):
+                    self.removed.append(self.path)
+                    handle = _new_handle(self.path)
+                if handle is None:
+                    continue
                 self.handle = handle
-                return
-            os.close(handle)  # another process removed it as abandoned before it was locked
+                if lock(handle) is not False and _is_at(handle, self.path):
+                    break
+                os.close(handle)  # another process removed it as abandoned before it was locked
 
     def begin_sync(self) -> None:
         """Let the system begin to write the content to the disk, so that ``sync`` waits less."""

@@ -14,11 +14,9 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import layout
 from mbsim_cli.io.findings import FieldOnMesh, History, store_fields, store_history, store_modes, store_responses
-from mbsim_cli.io.layout import TEXT, Scales, Thinning, Variable, element_axis, set_unit, texts
-from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.layout import TEXT, KeptRows, Origin, Scales, element_axis, set_unit, texts
 from mbsim_cli.io.target import Occupied, Sink, TemporaryFile, appeared, may_replace
-from mbsim_cli.model.layout import Names
-from mbsim_cli.model.problem import Block, instants_of
+from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import quotients
 from mbsim_cli.system import cached_property, helpful
 
@@ -26,31 +24,7 @@ if TYPE_CHECKING:
     from mbsim_cli.solve.linear.modes import Found
     from mbsim_cli.solve.linear.state_space import Responses
 
-# The content of a result: ``Origin`` before the first time point, ``Findings`` after the last one.
-
-
-class Origin(NamedTuple):
-    """Names, origin and size of the histories of a run.
-
-    ``sensors`` maps names to the rows of the record that each sensor fills. Every ``every``-th time point and the last
-    one are stored, about ``times`` in all. Without ``sensitivities`` histories have no derivatives, though objectives
-    may have gradients, for example by the adjoint method.
-    """
-
-    names: Names
-    sensors: Mapping[str, slice]
-    parameters: layout.Parameters
-    provenance: Provenance
-    every: int = 1
-    times: int = layout.MOST_ROWS
-    sensitivities: bool = True
-    inverse: bool = False  # whether blocks are those of inverse dynamics
-
-    @property
-    def variables(self) -> list[Variable]:
-        """All variables along time."""
-        listed = layout.inverse_variables if self.inverse else layout.variables
-        return listed(self.names, self.sensors, self.sensitivities)
+# The content of a result that is stored after the last time point; ``Origin`` is what is known before the first.
 
 
 class ObjectiveResult(NamedTuple):
@@ -83,63 +57,6 @@ class Findings(NamedTuple):
     modes: "Found | None" = None
     responses: "Responses | None" = None
     history: History | None = None  # of the optimisation whose best design this is
-
-
-# Buffer for short runs, which are written at the end.
-#
-# Writing between blocks would evict the solver's data from the processor's caches. It would not save data either: if
-# the process is killed, its temporary file is lost.
-
-MOST = 64 * 2**20  # bytes of all columns
-
-
-class RowBuffer:
-    """Buffer of columns (B, ...) for ``most`` rows at most.
-
-    Columns that are views of the same memory are stored once.
-    """
-
-    def __init__(self, most: int):
-        self._most, self._count = most, 0
-        self._alike: list[int] | None = None  # for each column, the first one with the same memory
-        self._stored: dict[int, np.ndarray] = {}  # distinct columns, by number
-
-    def add(self, columns: Sequence[np.ndarray]) -> bool:
-        """Copy the next rows and return True; return False if they do not fit."""
-        alike = _first_alike(columns)
-        if self._alike is None:
-            self._alike, self._stored = alike, _allocated({k: columns[k] for k in alike}, self._most)
-        end = self._count + len(columns[0])
-        if not self._stored or end > self._most or alike != self._alike:
-            return False
-        for k, column in self._stored.items():
-            column[self._count : end] = columns[k]
-        self._count = end
-        return True
-
-    def close(self) -> list[np.ndarray]:
-        """Close the buffer and return its columns; those that share memory are the same array."""
-        distinct = {k: column[: self._count] for k, column in self._stored.items()}
-        self._stored, self._count = {}, 0
-        return [distinct[k] for k in self._alike or ()]
-
-    def __len__(self) -> int:
-        return self._count
-
-
-def _first_alike(columns: Sequence[np.ndarray]) -> list[int]:
-    places: dict[tuple, int] = {}
-    return [
-        places.setdefault((values.__array_interface__["data"][0], values.strides, values.shape, values.dtype), k)
-        for k, values in enumerate(columns)
-    ]
-
-
-def _allocated(columns: Mapping[int, np.ndarray], most: int) -> dict[int, np.ndarray]:
-    """Arrays for ``most`` rows of each column; none if they would take more than ``MOST`` bytes."""
-    if sum(most * int(np.prod(values.shape[1:])) * values.itemsize for values in columns.values()) > MOST:
-        return {}
-    return {k: np.empty((most, *values.shape[1:]), values.dtype) for k, values in columns.items()}
 
 
 # Writing rows to datasets. Complete columns are compressed in parallel, identical ones once. HDF5 itself compresses
@@ -206,7 +123,10 @@ def _compressed(values: np.ndarray, chunking: Chunking, first: int) -> bytes:
     return zlib.compress(content.data, layout.LEVEL)
 
 
-# The writer. Short runs are written at the end, long ones block by block, so that memory is bounded.
+# The writer. Rows are written at the end, of long runs also when many are in memory. Writing between blocks would evict
+# the solver's data from the processor's caches, and save none: the temporary file of a killed process is lost.
+
+MOST = 64 * 2**20  # bytes in memory
 
 
 class ResultWriter:
@@ -218,17 +138,15 @@ class ResultWriter:
     def __init__(self, target: Path, origin: Origin, force: bool = False, protected: tuple[Path, ...] = ()):
         self.target = target
         self._origin, self._rows = origin, origin.variables
-        self._thinning = Thinning(origin.every)
-        self._stored = self._first = 0  # rows in the file, and those of the first block
+        self._stored = 0  # rows in the file
         self._repeating: list[bool] = []  # for each variable, whether the first block has repeated numbers
         self.end = 0.0  # latest time, s
-        self._last: Block | None = None  # the latest time point, while it is not stored
         self._may_replace: Callable[..., bool] = partial(may_replace, protected=protected)
         self._force = force
         self._temporary = TemporaryFile(target)
         self.removed = self._temporary.removed  # files of killed runs that were deleted
         self._sink = Sink(self._temporary.handle)
-        self._buffer = RowBuffer(origin.times)
+        self._kept = KeptRows(origin.every)
         self._findings = Findings(())
         self._variables: list[h5py.Dataset] = []  # datasets of the histories; empty before the first row is written
 
@@ -238,8 +156,7 @@ class ResultWriter:
         file = h5py.File(self._sink, "w", track_order=True, **layout.CACHE)
         layout.write_origin(file, self._origin.provenance)
         scales = Scales(file)
-        origin = self._origin
-        layout.write_axes(scales, origin.names, origin.sensors, origin.parameters, self._rows, origin.times)
+        layout.write_axes(scales, self._origin)
         return scales
 
     @property
@@ -248,15 +165,16 @@ class ResultWriter:
 
     def append(self, block: Block) -> None:
         """Store the next time points."""
-        count = len(block.time)
-        picked, kept = self._thinning.of(count)
-        if count:
-            self.end = float(block.time[-1])
-            self._last = None if kept else instants_of(block, [-1])  # the solver may write over its block
+        if not len(block.time):
+            return
+        self.end = float(block.time[-1])
         with self._failures():
-            if self._origin.every > 1 and not self._repeating:
-                self._find_repeating(self._columns(block))
-            self._store(block if self._origin.every == 1 else instants_of(block, picked))
+            columns = [row.of(block) for row in self._rows]
+            if not self._repeating:
+                self._find_repeating(columns)
+            self._kept.add([block.time, *columns])
+            if self._kept.size > MOST:
+                self._write_kept(last=False)
 
     def whole(self, columns: Sequence[np.ndarray]) -> None:
         """Store time and all variables (N, ...) of a complete run, already thinned."""
@@ -264,32 +182,19 @@ class ResultWriter:
             self._find_repeating(columns[1:])
             self._write(columns)
 
-    def _columns(self, block: Block) -> list[np.ndarray]:
-        return [row.of(block) for row in self._rows]
-
     def _find_repeating(self, columns: Sequence[np.ndarray]) -> None:
         """Mark the variables that have repeated numbers, and are worth compressing."""
         self._repeating = [layout.is_repetitive(values) for values in columns]
 
-    def _store(self, block: Block) -> None:
-        """Buffer the next rows; write them if the buffer is full."""
-        columns = [block.time, *self._columns(block)]
-        self._first = self._first or len(block.time)
-        if not self._buffer.add(columns):
-            self._write_buffer()
+    def _write_kept(self, *, last: bool = True) -> h5py.File:
+        """Write the rows in memory, with the ``last`` one of the run if they end it; return the file."""
+        if columns := self._kept.take(last=last):
             self._write(columns)
-
-    def _write_buffer(self) -> h5py.File:
-        """Write all buffered rows; return the file."""
-        if len(self._buffer):
-            self._write(self._buffer.close())
             self._temporary.begin_sync()
         return self._file
 
     def _write(self, columns: Sequence[np.ndarray]) -> None:
         """Write the next rows of time and all histories."""
-        if not self._repeating:
-            self._find_repeating([values[: self._first] for values in columns[1:]])
         if not self._variables:
             self._create_histories()
         for _ in extend([self._file["time"], *self._variables], self._stored, columns):
@@ -306,7 +211,7 @@ class ResultWriter:
         """Store the results of the whole run; ``finish`` adds warnings and the work done."""
         self._findings = findings
         with self._failures():
-            file, scales = self._write_buffer(), self._scales
+            file, scales = self._write_kept(), self._scales
             store_fields(scales, findings.fields)
             for result in findings.objectives:
                 _store_objective(scales, result, self._origin.names.parameter_units)
@@ -325,7 +230,7 @@ class ResultWriter:
         """
         found = self._findings
         with self._failures():
-            self._write_buffer()
+            self._write_kept()
             for name, entries in (("work", found.work), ("discretisation", found.discretisation)):
                 if entries:
                     known = {key: value for key, value in entries.items() if value is not None}
@@ -348,7 +253,7 @@ class ResultWriter:
 
     def keep_partial(self, reason: str) -> Path | None:
         """Close an unfinished result and name it OUT.partial; discard it if it holds no rows."""
-        if self._stored == 0 and not len(self._buffer):
+        if self._stored == 0 and not self._kept.size:
             self.discard()
             return None
         with self._failures():
@@ -356,9 +261,7 @@ class ResultWriter:
         return self._temporary.keep("partial", self._may_replace)
 
     def _complete(self, timing: Mapping[str, float], warnings: Sequence[str], status: str) -> None:
-        if self._last is not None:
-            self._store(self._last)
-        self._write_buffer()
+        self._write_kept()
         if not self._variables:
             self._create_histories()
         layout.write_scalars(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))

@@ -9,10 +9,10 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
 from mbsim_cli.io.findings import FieldOnMesh, History
-from mbsim_cli.io.layout import WITH_RESPECT_TO, KeptRows, Parameters, Stored, axes
+from mbsim_cli.io.layout import KeptRows, Origin, Parameters, Stored
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.target import check_target
-from mbsim_cli.io.writer import Findings, ObjectiveResult, Origin, ResultWriter
+from mbsim_cli.io.writer import Findings, ObjectiveResult, ResultWriter
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.model_file import ModelFile
@@ -220,9 +220,7 @@ class MemoryRecord:
         self._variables: dict[str, Stored] = {}  # of a record that was pickled, in place of rows
         self._kept = KeptRows(origin.every)
         self.paths: Sequence[str] = ["time", *self._rows]  # of all variables
-        self.axes: dict[str, Sequence[str]] = dict(axes(origin.names, origin.sensors))  # labels along all but time
-        if any(WITH_RESPECT_TO in row.axes for row in self._rows.values()):
-            self.axes[WITH_RESPECT_TO] = origin.names.coordinates
+        self.axes: Mapping[str, Sequence[str]] = origin.axes  # labels along all but time
 
     def add(self, block: Block) -> None:
         """Copy the time points of the next block."""

@@ -11,6 +11,7 @@ import numpy as np
 from mbsim_cli.assembly.densities import field_gradients
 from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.io.layout import KeptRows
 from mbsim_cli.model.layout import STEP
 from mbsim_cli.model.problem import INTEGRATED, Block, Motion, Problem
 from mbsim_cli.study.assembling import Settings, build, load
@@ -106,19 +107,15 @@ class Recorder:
     """Keeps some sensors, by their rows of the record, at every time point."""
 
     def __init__(self, rows: Mapping[str, slice]):
-        self._rows = rows
-        self._times: list[np.ndarray] = []
-        self._values: dict[str, list[np.ndarray]] = {name: [] for name in rows}
+        self._rows, self._kept = rows, KeptRows(1)
 
     def add(self, block: Block) -> None:
         """Add the next time points."""
-        self._times.append(block.time.copy())
-        for name, rows in self._rows.items():
-            self._values[name].append(block.sensors[:, rows].copy())
+        self._kept.add([block.time, *(block.sensors[:, rows] for rows in self._rows.values())])
 
     def at(self, name: str, time: float) -> np.ndarray:
         """Sensor (k,) at a time: a time point's own, or that of the cubic through the four around it."""
-        times, values = np.concatenate(self._times), np.concatenate(self._values[name])
+        times, values = self._kept.column(0), self._kept.column(1 + list(self._rows).index(name))
         step = times[-1] - times[-2] if len(times) > 1 else 1.0
         if not times[0] - 1e-6 * step <= time <= times[-1] + 1e-6 * step:
             raise AnalysisError(f"sensor {name} is checked at t = {time:g} s, but the analysis ends at {times[-1]:g} s")

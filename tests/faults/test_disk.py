@@ -13,10 +13,10 @@ import h5py
 import numpy as np
 import pytest
 
-from mbsim_cli.io.layout import Parameters
+from mbsim_cli.io.layout import Origin, Parameters
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.target import Sink
-from mbsim_cli.io.writer import Origin, ResultWriter
+from mbsim_cli.io.writer import ResultWriter
 from tests.cli.conftest import COMMAND, environment
 from tests.io import fakes
 

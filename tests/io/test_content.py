@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.layout import Parameters
+from mbsim_cli.io.layout import Origin, Parameters
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.target import PICTURE, check_target, is_picture, replaced
-from mbsim_cli.io.writer import Findings, ObjectiveResult, Origin, ResultWriter
+from mbsim_cli.io.writer import Findings, ObjectiveResult, ResultWriter
 
 from . import fakes
 

@@ -10,11 +10,11 @@ import xarray
 
 from mbsim_cli import quarantine
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.layout import Parameters
+from mbsim_cli.io.layout import Origin, Parameters
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.target import TemporaryFile, check_target, is_result
-from mbsim_cli.io.writer import Findings, ObjectiveResult, Origin, ResultWriter
+from mbsim_cli.io.writer import Findings, ObjectiveResult, ResultWriter
 from mbsim_cli.system import lock
 
 from . import fakes
@@ -281,7 +281,8 @@ def test_permissions_are_those_of_a_new_file(tmp_path, result):
 
 def test_a_write_that_fails_is_a_sentence_and_leaves_nothing(tmp_path, monkeypatch):
     run = writer(tmp_path / "r.h5")
-    monkeypatch.setattr(run, "_store", lambda block: (_ for _ in ()).throw(OSError("No space left on device")))
+    monkeypatch.setattr("mbsim_cli.io.writer.MOST", 0)
+    monkeypatch.setattr(run, "_write", lambda columns: (_ for _ in ()).throw(OSError("No space left on device")))
     with pytest.raises(InputOutputError, match=r"cannot write .*r\.h5: No space left on device; nothing is kept"):
         run.append(fakes.block(0, 2))
     assert not list(tmp_path.iterdir())
