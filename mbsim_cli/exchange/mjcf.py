@@ -263,40 +263,34 @@ class _Reader:
             self.robot.visuals.append(made)
 
     def _say_what_is_dropped(self) -> None:
-        model, remarks = self._model, self.robot.remarks
-        for at, joint in self._by_joint.items():
-            if not joint.coordinate and model.dof_armature[model.jnt_dofadr[at]]:
-                remarks.append(f"not taken over: armature of {joint.name}")
-        for what, numbers, places in (
-            ("dry friction", model.dof_frictionloss, model.jnt_dofadr),
-            ("damping", model.dof_damping, model.jnt_dofadr),
-            ("stiffness", model.jnt_stiffness, range(model.njnt)),
-        ):
-            having = (
-                joint.name
-                for at, joint in self._by_joint.items()
-                if not joint.coordinate and np.any(numbers[places[at]])
+        model = self._model
+
+        def having(numbers: Any, others: bool = False) -> list[str]:
+            """Names of joints with such numbers; of those of several coordinates or none, unless of ``others``, too."""
+            joints = self._by_joint.items()
+            return [joint.name for at, joint in joints if (others or not joint.coordinate) and np.any(numbers[at])]
+
+        dof, terms = model.jnt_dofadr, "terms of second and third order of the springs and dampers"
+        left = [f"armature of {name}" for name in having(model.dof_armature[dof])]
+        left += [
+            f"{what} of {', '.join(names)}"
+            for what, names in (
+                ("dry friction", having(model.dof_frictionloss[dof])),
+                ("damping", having(model.dof_damping[dof])),
+                ("stiffness", having(model.jnt_stiffness)),
+                ("limits of the force of all actuators (actuatorfrcrange)", having(model.jnt_actfrclimited, True)),
+                (terms, self._uneven()),
+                ("yielding (springyield) of the springs", having(model.jnt_stiffness * model.jnt_springyield, True)),
             )
-            if names := ", ".join(having):
-                remarks.append(f"not taken over: {what} of {names}")
-        if names := ", ".join(joint.name for at, joint in self._by_joint.items() if model.jnt_actfrclimited[at]):
-            remarks.append(f"not taken over: limits of the force of all actuators (actuatorfrcrange) of {names}")
-        if names := ", ".join(self._uneven()):
-            remarks.append(f"not taken over: terms of second and third order of the springs and dampers of {names}")
-        yielding = [at for at in self._by_joint if model.jnt_stiffness[at] and model.jnt_springyield[at]]
-        if names := ", ".join(self._by_joint[at].name for at in yielding):
-            remarks.append(f"not taken over: yielding (springyield) of the springs of {names}")
-        if np.any(model.body_gravcomp):
-            remarks.append("not taken over: compensation of gravity (gravcomp)")
-        if model.opt.density or model.opt.viscosity:
-            remarks.append("not taken over: forces of the medium (density, viscosity)")
-        if model.ngeom:
-            remarks.append(f"not taken over: {counted(model.ngeom, 'shape')} (masses count) and contacts")
-        for count, what in ((model.ntendon, "tendon"), (model.nplugin, "plugin")):
-            if count:
-                remarks.append(f"not taken over: {counted(count, what)}")
-        if model.nflex:
-            remarks.append(f"not taken over: elasticity of {counted(model.nflex, 'flexible part')} (masses count)")
+            if names
+        ]
+        counts = ((model.ntendon, "tendon"), (model.nplugin, "plugin"))
+        left += ["compensation of gravity (gravcomp)"] * bool(np.any(model.body_gravcomp))
+        left += ["forces of the medium (density, viscosity)"] * bool(model.opt.density or model.opt.viscosity)
+        left += [f"{counted(model.ngeom, 'shape')} (masses count) and contacts"] * bool(model.ngeom)
+        left += [counted(count, what) for count, what in counts if count]
+        left += [f"elasticity of {counted(model.nflex, 'flexible part')} (masses count)"] * bool(model.nflex)
+        self.robot.remarks += [f"not taken over: {what}" for what in left]
 
     def _uneven(self) -> list[str]:
         """Names of joints and actuators whose springs or dampers are polynomials of higher order."""

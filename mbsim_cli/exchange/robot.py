@@ -357,7 +357,7 @@ def _visual(visual: Visual) -> str:
     if visual.place.any():
         entries["position"] = _vector(visual.place)
     if not np.array_equal(visual.turn, np.eye(3)):
-        entries["orientation"] = f"{{euler_parameters: {_vector(quaternion_of(visual.turn))}}}"
+        entries["orientation"] = _orientation(visual.turn)
     return _mapping(entries)
 
 
@@ -384,8 +384,7 @@ def _joint(joint: Joint) -> str:
         if _needs(joint, "zero"):
             entries["reference"] = f"{joint.name}_zero"
     elif not np.array_equal(joint.turn, np.eye(3)) and not joint.closes:
-        w, *v = quaternion_of(joint.turn)
-        initial["orientation"] = f"{{euler_parameters: {_vector(np.array([w, *v]))}}}"
+        initial["orientation"] = _orientation(joint.turn)
     if joint.armature:
         entries["armature"] = digits(joint.armature)
     if joint.loss:
@@ -427,22 +426,15 @@ def _forces(robot: Robot, stops: bool) -> Iterator[str]:
     kinds = {joint.name: joint for joint in robot.joints}
     rows = []
     for joint in robot.joints:
-        where = joint.coordinate
+        force, turns = {"coordinate": joint.coordinate}, joint.kind == "revolute"
         if joint.stiffness:
-            spring, rest = (
-                ("rotational_spring_damper", "natural_angle")
-                if joint.kind == "revolute"
-                else ("spring_damper", "natural_length")
-            )
-            rows.append(
-                f"  {joint.name}_spring: {{type: {spring}, coordinate: {where}, stiffness: {digits(joint.stiffness)}, "
-                f"damping: {digits(joint.damping)}, {rest}: {digits(joint.natural)}}}"
-            )
+            force = {"type": "rotational_spring_damper" if turns else "spring_damper"} | force
+            force |= {"stiffness": digits(joint.stiffness), "damping": digits(joint.damping)}
+            force["natural_angle" if turns else "natural_length"] = digits(joint.natural)
+            rows.append(f"  {joint.name}_spring: {_mapping(force)}")
         elif joint.damping:
-            rows.append(
-                f"  {joint.name}_damping: {{type: viscous_friction, coordinate: {where}, "
-                f"damping: {digits(joint.damping)}}}"
-            )
+            force = {"type": "viscous_friction"} | force | {"damping": digits(joint.damping)}
+            rows.append(f"  {joint.name}_damping: {_mapping(force)}")
     for motor in robot.motors:
         where = kinds[motor.joint].coordinate
         rows.append(f"  {motor.name}: {{type: drive, coordinate: {where}, value: {motor.value(where)}}}")
@@ -472,6 +464,10 @@ def _forces(robot: Robot, stops: bool) -> Iterator[str]:
 
 def _mapping(entries: dict[str, str]) -> str:
     return "{" + ", ".join(f"{name}: {value}" for name, value in entries.items()) + "}"
+
+
+def _orientation(turn: np.ndarray) -> str:
+    return _mapping({"euler_parameters": _vector(quaternion_of(turn))})
 
 
 def _vector(numbers: np.ndarray) -> str:
