@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
-from mbsim_cli.errors import AnalysisError
+from mbsim_cli.errors import AnalysisError, counted
 from mbsim_cli.model.problem import MODE_NUMBERS, Block, gain, phase
 from mbsim_cli.study.quadrature import Continuation, Course, Integrals, around, continuation, weighed
 from mbsim_cli.study.streams import Stream, Uncertainty
@@ -280,7 +280,7 @@ class Modal:
         else:
             assert isinstance(mode, int)
             if mode > found.value.size:
-                known = f"{found.value.size} modes" if found.value.size != 1 else "1 mode"
+                known = counted(found.value.size, "mode")
                 raise AnalysisError(f"objective {self.objective.name}: there is no mode {mode}; there are {known}")
             numbers = (mode - 1,)
         of_all = MODE_NUMBERS[self.objective.kind](found.of_all.value, found.of_all.d_value)

@@ -65,7 +65,9 @@ def second_run(plan: "Plan", resolution: Resolution | NoSteps, listener: Listene
         found = evaluate(coarse, plan.assembled.objectives, (), watched, listener, title=title)
         return coarse, found, watched
 
-    beside = _is_needed(plan) and plan.method != "adjoint" and current_thread() is main_thread()
+    known = plan.step_choice or plan.assembled.problem.options.at_once
+    needed = plan.assembled.objectives and not known and not _reason_against_second_run(plan)
+    beside = needed and plan.method != "adjoint" and current_thread() is main_thread()
     if not beside or helpful(2) < 2:
         yield lambda: solve(listener, "estimating errors")
         return
@@ -199,12 +201,6 @@ class FirstRun(NamedTuple):
 
 _STEPS_BY_MOTION = "steps are chosen by the motion; error_control: sensitivities keeps them within the tolerance, too"
 _ONE_STEP_ONLY = "differences between runs of one step do not show the error of that step"
-
-
-def _is_needed(plan: "Plan") -> bool:
-    """Whether a second run estimates errors, however the first one ends."""
-    known = plan.step_choice or plan.assembled.problem.options.at_once
-    return bool(plan.assembled.objectives) and not known and not _reason_against_second_run(plan)
 
 
 def _reason_against_second_run(plan: "Plan") -> str:

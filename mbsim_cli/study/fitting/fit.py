@@ -21,7 +21,7 @@ from mbsim_cli.study.fitting.findings import report_of, save_model, warnings_of
 from mbsim_cli.study.fitting.readings import Computed, MeasuredColumn, Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener, PollOnly
 from mbsim_cli.study.optimizing.design import Variables, variables_of
-from mbsim_cli.study.optimizing.log import Kind, Log, identity_of, key
+from mbsim_cli.study.optimizing.log import Kind, Log, identity_of
 from mbsim_cli.study.plan import Timing
 from mbsim_cli.study.recording import guard_of
 
@@ -194,7 +194,7 @@ def fit(
             columns = [(run, column) for run in runs for column in run.columns]
             for (run, column), group, sigma in zip(columns, problem.groups, found.sigmas, strict=True):
                 computed = found.computed.values[group.place]
-                samples.setdefault(run.measured.name, {})[column.name] = _sample(run, column, computed, float(sigma))
+                samples.setdefault(run.measured.name, {})[column.name] = _sample(column, computed, float(sigma))
             hold_out = {run.measured.name: _held_out(run, found) for run in others}
             noise = [[s.sigma for s in columns.values()] for columns in samples.values()]
             told = [run.warnings(found.values, sigmas) for run, sigmas in zip(runs, noise, strict=True)]
@@ -296,10 +296,9 @@ def _require_influence(
         raise ModelError(issues)
 
 
-def _sample(run: Readings, column: MeasuredColumn, computed: np.ndarray, sigma: float) -> Samples:
-    given, unit, left_out = column.given, run.units[column.name], run.left_out[column.name]
-    estimated = given.sigma == "auto"
-    return Samples(column.times, column.readings, computed, sigma, estimated, given.sensor, unit, left_out)
+def _sample(column: MeasuredColumn, computed: np.ndarray, sigma: float) -> Samples:
+    _, given, times, readings, unit, left_out = column
+    return Samples(times, readings, computed, sigma, given.sigma == "auto", given.sensor, unit, left_out)
 
 
 def _held_out(run: Readings, found: Estimate) -> dict[str, Samples]:
@@ -309,22 +308,16 @@ def _held_out(run: Readings, found: Estimate) -> dict[str, Samples]:
         part = computed[at : (at := at + len(column.readings))]
         stated, rms = column.given.sigma, float(np.sqrt(np.mean((part - column.readings) ** 2)))
         sigma = (rms or 1.0) if stated == "auto" else float(run.file.expressions.value(stated).real)
-        ready[column.name] = _sample(run, column, part, sigma)
+        ready[column.name] = _sample(column, part, sigma)
     return ready
 
 
-def _encoded(values: np.ndarray, computed: Computed) -> bytes:
-    """A line of the values, then readings (m,) and their derivatives (m, p)."""
-    return b"\n".join([key(values), np.column_stack([computed.values, computed.jacobian]).astype("<f8").tobytes()])
+def _split(computed: Computed) -> tuple[None, np.ndarray]:
+    return None, np.column_stack([computed.values, computed.jacobian])
 
 
-def _decoded(content: bytes, parameters: int) -> Computed | None:
-    """An evaluation that a frame holds, None for other content."""
-    try:
-        numbers = np.frombuffer(content.split(b"\n", 1)[1], "<f8").reshape(-1, 1 + parameters)
-    except (ValueError, IndexError):
-        return None
+def _joined(_: None, numbers: np.ndarray) -> Computed:
     return Computed(numbers[:, 0].copy(), numbers[:, 1:].copy())
 
 
-EVALUATIONS = Kind(b"mbsim evaluations 1\n", "mbsim fit", "fits", "evaluations", _encoded, _decoded)
+EVALUATIONS = Kind(b"mbsim evaluations 2\n", "mbsim fit", "fits", "evaluations", _split, _joined)

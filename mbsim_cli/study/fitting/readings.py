@@ -36,6 +36,8 @@ class MeasuredColumn(NamedTuple):
     given: studies.MeasuredColumn
     times: np.ndarray
     readings: np.ndarray
+    unit: str = ""  # of the sensor, empty where the file scales it; known after the first run
+    left_out: int = 0  # readings that lie outside of the run for some delay
 
 
 class Measured(NamedTuple):
@@ -100,7 +102,7 @@ class Readings:
     """Readings of the model in the run of a measurement, as a function of values (p,) of the parameters ``names``.
 
     ``delays`` are the least and largest values of the parameters that delays depend on: readings that lie outside of
-    the run for one of them are left out, as many as ``left_out`` says, by column.
+    the run for one of them are left out.
     """
 
     def __init__(self, model: "Model", measured: Measured, names: Sequence[str], delays: Mapping[str, Sequence[float]]):
@@ -117,8 +119,6 @@ class Readings:
         self._kept: tuple[MeasuredColumn, ...] | None = None
         self.jumps: list[str] = []  # warnings of the first run about jumps that derivatives lack
         self._first: tuple[bytes, Computed] | None = None
-        self.units: dict[str, str] = {}
-        self.left_out: dict[str, int] = {}
 
     @property
     def columns(self) -> tuple[MeasuredColumn, ...]:
@@ -186,10 +186,12 @@ class Readings:
                 )
             if not inside.any():
                 raise self._wrong(column, "with its delay no reading lies within the run")
-            within.append(column._replace(times=column.times[inside], readings=column.readings[inside]))
-            self.left_out[column.name] = int(np.count_nonzero(~inside))
             self._history(result, column)
-            self.units[column.name] = result.unit(column.given.sensor) if column.given.scale.literal == 1.0 else ""
+            unit = result.unit(column.given.sensor) if column.given.scale.literal == 1.0 else ""
+            left_out = int(np.count_nonzero(~inside))
+            within.append(MeasuredColumn(
+                column.name, column.given, column.times[inside], column.readings[inside], unit, left_out
+            ))  # fmt: skip
         self._kept = tuple(within)
 
     def _delays_of(self, column: MeasuredColumn, rho: Mapping[str, float]) -> tuple[float, float]:

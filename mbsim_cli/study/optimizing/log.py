@@ -38,17 +38,17 @@ def identity_of(
 
 
 class Kind(NamedTuple):
-    """The kind of a log: its first bytes, its name for users, and the form of analyses as bytes.
+    """The kind of a log: its first bytes, its name for users, and the form of analyses.
 
-    The bytes of an analysis begin with the line ``key`` of its values; other bytes decode to None.
+    ``split`` parts an analysis of v values into data for JSON and numbers (k, 1 + v), which ``joined`` puts together.
     """
 
     head: bytes
     command: str
     does: str
     analyses: str
-    encode: Callable[[np.ndarray, Any], bytes]
-    decode: Callable[[bytes, int], Any]
+    split: Callable[[Any], tuple[Any, Any]]
+    joined: Callable[[Any, np.ndarray], Any]
 
 
 class Log:
@@ -74,17 +74,27 @@ class Log:
 
     def __call__(self, values: np.ndarray) -> Any:
         """Objectives with derivatives at values (v,), known or computed and kept; raises what ``analyse`` does."""
-        if (known := self._known.get(key(values))) is not None and (found := self._kind.decode(known, len(values))):
+        key = np.ascontiguousarray(values, "<f8").tobytes().hex().encode()
+        if found := self._decoded(self._known.get(key, b""), len(values)):
             return found
         results, self._is_empty = self._analyse(values), False
-        self._append(self._kind.encode(values, results))
+        about, numbers = self._kind.split(results)
+        self._append(b"\n".join([key, json.dumps(about).encode(), np.asarray(numbers, "<f8").tobytes()]))
         return results
+
+    def _decoded(self, content: bytes, values: int) -> Any:
+        """The analysis that a frame holds: a line of its values, one of JSON, and numbers; None for other content."""
+        try:
+            _, about, numbers = content.split(b"\n", 2)
+            return self._kind.joined(json.loads(about), np.frombuffer(numbers, "<f8").reshape(-1, 1 + values))
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            return None
 
     def _read(self, head: bytes, force: bool) -> dict[bytes, bytes]:
         """Contents of the frames by the values that they are of, nothing where there are none of this search."""
         if not self._path.exists():
             return {}
-        frames = [frame.content for frame in read_frames(self._path)]
+        frames = [content for _, content in read_frames(self._path)]
         if self._path.stat().st_size and not (frames and frames[0].startswith(self._kind.head)):
             raise InputOutputError(f"{self._path} exists and is not a log of {self._kind.command}; move it away")
         if force or not frames or frames[0] != head:
@@ -124,30 +134,17 @@ class Log:
         self._path.unlink(missing_ok=True)
 
 
-def key(values: np.ndarray) -> bytes:
-    """The first line of an analysis: the bits of its values."""
-    return np.ascontiguousarray(values, "<f8").tobytes().hex().encode()
+def _joined(undefined: Mapping[str, Mapping[str, str]], rows: np.ndarray) -> Results:
+    return {
+        name: Gradient(float(row[0]), row[1:].copy(), undefined=dict(why))
+        for (name, why), row in zip(undefined.items(), rows, strict=True)
+    }
 
 
-def _encoded(values: np.ndarray, results: Results) -> bytes:
-    """A line of the values, a line of names and sentences, and of each objective its value and derivatives (v,)."""
-    names = json.dumps({name: dict(result.undefined) for name, result in results.items()}).encode()
-    numbers = np.array([[result.value, *result.gradient] for result in results.values()], "<f8")
-    return b"\n".join([key(values), names, numbers.tobytes()])
+def _split(results: Results) -> tuple[Any, Any]:
+    """Sentences on missing derivatives, and of each objective its value and derivatives (v,)."""
+    undefined = {name: dict(result.undefined) for name, result in results.items()}
+    return undefined, [[result.value, *result.gradient] for result in results.values()]
 
 
-def _decoded(content: bytes, variables: int) -> Results | None:
-    """Results that a frame holds, None for other content."""
-    try:
-        _, names, numbers = content.split(b"\n", 2)
-        undefined: dict[str, dict[str, str]] = json.loads(names)
-        rows = np.frombuffer(numbers, "<f8").reshape(len(undefined), 1 + variables)
-        return {
-            name: Gradient(float(row[0]), row[1:].copy(), undefined=dict(why))
-            for (name, why), row in zip(undefined.items(), rows, strict=True)
-        }
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-DESIGNS = Kind(b"mbsim designs 1\n", "mbsim optimize", "optimizes", "designs", _encoded, _decoded)
+DESIGNS = Kind(b"mbsim designs 1\n", "mbsim optimize", "optimizes", "designs", _split, _joined)
