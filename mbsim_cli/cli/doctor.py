@@ -3,10 +3,12 @@
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+import mbsim_cli
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, print_report, show_table, tell
 from mbsim_cli.errors import MbsimError, UsageError
@@ -63,7 +65,6 @@ def _print_generated(name: str, json: bool) -> None:
 
 
 def _report(probe: bool, run: bool) -> dict[str, Any]:
-    import mbsim_cli
     from mbsim_cli.io.provenance import platform_facts
     from mbsim_cli.kernels.compiler import choice
     from mbsim_cli.system import VARIABLES, usable
@@ -94,9 +95,7 @@ def _report(probe: bool, run: bool) -> dict[str, Any]:
 def _proof() -> dict[str, Any]:
     """Reference values for the five-bar linkage, and those of a run on this machine."""
     import tempfile
-    from pathlib import Path
 
-    import mbsim_cli
     from mbsim_cli.cli.init import template
 
     with tempfile.TemporaryDirectory() as folder:

@@ -10,6 +10,7 @@ import typer
 from mbsim_cli.cli import completion, options
 from mbsim_cli.cli.output import print_report, show_table, tell
 from mbsim_cli.errors import UsageError
+from mbsim_cli.messages import KINDS
 
 Key = Annotated[
     str | None,
@@ -33,8 +34,6 @@ def command(key: Key = None, json: options.Json = False) -> None:
         from mbsim_cli.spec.schema import written_out
 
         return print_report(explain(written_out(), key or ""), json, _print)
-    from mbsim_cli.messages import KINDS
-
     if (kind := KINDS.get((key or "").upper())) is None:
         raise UsageError(f"there is no message {key!r}; docs/messages.md lists all")
     parts = ("code", "title", "cause", "cure", "example")

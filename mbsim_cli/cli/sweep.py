@@ -23,6 +23,7 @@ from mbsim_cli.cli.study_folders import (
     status,
 )
 from mbsim_cli.errors import UsageError
+from mbsim_cli.system import usable
 
 if TYPE_CHECKING:
     from mbsim_cli.study.sweep.running import Work
@@ -214,7 +215,6 @@ def _work(
     jobs: int, timeout: float | None, dask: str | None, retry: int | None, max_failures: int | None, fail_fast: bool
 ) -> "Work":
     from mbsim_cli.study.sweep.running import Work
-    from mbsim_cli.system import usable
 
     if jobs > usable():
         say(f"warning: {jobs} workers for {usable()} processors, which take turns; -j 0 starts one for each processor")

@@ -10,6 +10,7 @@ import numpy as np
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.model.standard_data import is_consistent
+from mbsim_cli.solve.breakpoints import begins_unseen, bends
 from mbsim_cli.study.diagnostics.health import (
     Diagnostics,
     Health,
@@ -114,8 +115,6 @@ class ForwardDynamics(Analysis):
 
     def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
-        from mbsim_cli.solve.breakpoints import begins_unseen, bends
-
         conserves, unseen = keeps_energy(problem), begins_unseen(problem)
         jumps = problem.theta.real[list(problem.jumps)]
         return Health(problem.options, problem.names, conserves, problem.touching, unseen, bends(problem), jumps)

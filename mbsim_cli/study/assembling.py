@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli import spec
 from mbsim_cli.errors import UsageError, counted, option
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import INTEGRATED, Problem
+from mbsim_cli.spec.analysis import lacks_adjoint
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES
 
@@ -151,7 +153,6 @@ def steps_of(problem: Problem) -> int:
 def chosen(model_file: ModelFile, settings: Settings, assembled: "Assembled") -> tuple[str, str]:
     """The faster method of gradients for an assembled model, ddm or adjoint, and the reason in words."""
     from mbsim_cli.solve.tape import MEMORY
-    from mbsim_cli.spec.analysis import lacks_adjoint
 
     analysis, problem, objectives = model_file.analysis, assembled.problem, len(assembled.objectives)
     lacking = lacks_adjoint(analysis, settings.formulation, settings.integrator)
@@ -168,8 +169,6 @@ def chosen(model_file: ModelFile, settings: Settings, assembled: "Assembled") ->
 
 def load(path: str | PathLike[str], settings: Settings, texts: Mapping[str, str] | None = None) -> ModelFile:
     """Read and validate a model file; ``texts`` by file name take the place of files."""
-    from mbsim_cli import spec
-
     return spec.load(path, settings.overrides, texts, every_number=settings.all_numbers)
 
 

@@ -6,22 +6,21 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError, UsageError, counted, one_line
+from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATED, lacks_adjoint
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.assembling import Settings, automatic_of, build, load, stated_method
 from mbsim_cli.study.evaluation import blocks_of, rehearse
 from mbsim_cli.study.listener import SILENT, Listener
-
-if TYPE_CHECKING:
-    from mbsim_cli.assembly.objectives import Objective
-    from mbsim_cli.kernels.compiler.watch import Companion
-    from mbsim_cli.spec.model_file import ModelFile
 
 # Kernels and expressions that an analysis needs, loaded or compiled before it is timed.
 
@@ -44,7 +43,7 @@ def compile_kernels(
     problem: Problem,
     listener: Listener,
     theta: np.ndarray | None = None,
-    objectives: Sequence["Objective"] = (),
+    objectives: Sequence[Objective] = (),
     *,
     in_vain: bool = True,
 ) -> Compiled:
@@ -54,9 +53,7 @@ def compile_kernels(
     adjoint. Kernels that cannot be kept are compiled anyway if ``in_vain``, else InputOutputError is raised before.
     """
     start, compiled = perf_counter(), Compiled([])
-    from mbsim_cli.kernels.compiler import watch as _watch
-
-    companion: Companion | None = None  # from the first kernel that is compiled on
+    companion: watch.Companion | None = None  # from the first kernel that is compiled on
     shown, show, ready = ExitStack(), None, 0  # the count of kernels, from the first that is compiled on
     in_complex = np.iscomplexobj(problem.theta if theta is None else theta)
 
@@ -68,9 +65,7 @@ def compile_kernels(
         compiled.names.append(name)
         listener.say(sentence.format(name, " for complex numbers" if in_complex else ""))
         show = show or shown.enter_context(listener.count("kernels ready:"))
-        from mbsim_cli.kernels.compiler.watch import Companion
-
-        companion = companion or Companion(compile_kernels, problem, SILENT, theta, objectives)
+        companion = companion or watch.Companion(compile_kernels, problem, SILENT, theta, objectives)
         companion.start()
 
     def count() -> None:
@@ -84,12 +79,11 @@ def compile_kernels(
     def waits(name: str) -> None:
         listener.say(f"another run compiles {name}; waiting for it")
 
-    watch = _watch.watch_compilation(begin, waits, count)
     tape = None
     if options.sensitivity == "adjoint" and theta is None:
         tape = ANALYSES[options.analysis].tape(replace(problem, options=replace(options, memory=None)))
     try:
-        with shown, watch, suppress(AnalysisError):
+        with shown, watch.watch_compilation(begin, waits, count), suppress(AnalysisError):
             deque(blocks_of(few, theta, tape), maxlen=0)
             if tape:
                 rehearse(few, objectives, tape)
@@ -97,8 +91,8 @@ def compile_kernels(
         if companion:
             companion.stop()
     compiled.seconds = perf_counter() - start
-    if compiled.names and _watch.STORE.trouble:
-        listener.say(f"compiled kernels cannot be kept for later runs: {_watch.STORE.trouble}")
+    if compiled.names and watch.STORE.trouble:
+        listener.say(f"compiled kernels cannot be kept for later runs: {watch.STORE.trouble}")
     elif compiled.names:
         names = ", ".join(compiled.names)
         listener.say(f"compiled {counted(len(compiled.names), 'kernel')} in {compiled.seconds:.0f} s: {names}")
@@ -114,13 +108,11 @@ def first_step(problem: Problem) -> Problem:
 
 def require_keeping() -> None:
     """Raise InputOutputError if compiled kernels cannot be kept."""
-    from mbsim_cli.kernels.compiler.watch import STORE
-
-    if trouble := STORE.check()[0]:
+    if trouble := watch.STORE.check()[0]:
         raise InputOutputError(f"compiled kernels cannot be kept: {trouble}; mbsim doctor says more")
 
 
-def compile_objectives(objectives: Sequence["Objective"]) -> None:
+def compile_objectives(objectives: Sequence[Objective]) -> None:
     """Compile the expressions of objectives and load what differentiates them, before the time of solving."""
     for objective in objectives:
         objective.integrand  # noqa: B018
@@ -241,10 +233,8 @@ def precompile(
 
 def _planned(
     path: Path, every: bool, stated: Settings, texts: Mapping[str, str] | None
-) -> Iterator[tuple["ModelFile", Settings]]:
+) -> Iterator[tuple[ModelFile, Settings]]:
     """A model, read once, with the settings of each variant."""
-    from mbsim_cli.spec.analysis import lacks_adjoint
-
     file = load(path, stated, texts)
     ways = [stated]
     if every and file.analysis.type == "forward_dynamics":
@@ -259,8 +249,6 @@ def _planned(
 
 def _ways(stated: Settings) -> list[Settings]:
     """All formulations, those of open trees with all integrators."""
-    from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATED
-
     return [
         replace(stated, formulation=formulation, integrator=integrator)
         for formulation in FORMULATIONS
@@ -268,7 +256,7 @@ def _ways(stated: Settings) -> list[Settings]:
     ]
 
 
-def _variant(path: Path, file: "ModelFile", settings: Settings, listener: Listener, lanes: bool) -> Variant:
+def _variant(path: Path, file: ModelFile, settings: Settings, listener: Listener, lanes: bool) -> Variant:
     """Compile for one way to analyse a model; where the file itself asks for it, the model has to allow it."""
     from mbsim_cli.solve.lanes import why_alone
     from mbsim_cli.study.sweep.evaluating import compile_lanes

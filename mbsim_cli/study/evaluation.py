@@ -10,6 +10,8 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, UsageError, option
 from mbsim_cli.kernels.compiler.arguments import forget
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.solve.sides import jumped
+from mbsim_cli.spec.analysis import WITH_ADJOINT, WITHOUT_ADJOINT, without_adjoint
 from mbsim_cli.study.analyses import ANALYSES, AdjointRequest
 from mbsim_cli.study.diagnostics.undetermined import Grazing, UndefinedDirections, UnknownReactions, leaves, masked
 from mbsim_cli.study.listener import SILENT, Listener
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 
 def require_adjoint(problem: Problem) -> None:
     """Raise UsageError where an analysis has no adjoint."""
-    from mbsim_cli.spec.analysis import WITH_ADJOINT, WITHOUT_ADJOINT, without_adjoint
-
     options = problem.options
     if options.analysis in WITHOUT_ADJOINT:
         raise UsageError(f"{WITHOUT_ADJOINT[options.analysis]} has no adjoint; use {option('sensitivity', 'ddm')}")
@@ -259,8 +259,6 @@ def evaluate(
 
 def _jump_reasons(problem: Problem, gradient: np.ndarray, known: Mapping[str, str]) -> dict[str, str]:
     """Why derivatives are NaN where samples jump on output times, by parameter; without ``known`` ones."""
-    from mbsim_cli.solve.sides import jumped
-
     lacks, names = np.isnan(gradient), problem.names.parameters
     found = {names[k]: reason for _, columns, reason in jumped(problem) for k in columns if lacks[k]}
     return {name: reason for name, reason in found.items() if name not in known}

@@ -1,5 +1,6 @@
 """The interface for Python programs: ``import mbsim_cli as mbsim``. Errors are the exceptions of ``errors``."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -46,7 +47,6 @@ def loads(
 
 def _written(model: Mapping[str, Any]) -> str:
     """A mapping as a text that YAML reads."""
-    import json
 
     def plain(value: Any) -> Any:
         if hasattr(value, "tolist"):

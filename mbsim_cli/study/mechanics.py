@@ -16,12 +16,13 @@ from mbsim_cli.errors import AnalysisError, UsageError, require_names
 from mbsim_cli.kernels.algorithms.equations.signals import SETTLED
 from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.drivers.observe import move_places, vary_places
-from mbsim_cli.model.layout import FlexibleTree, LoadedSignals
+from mbsim_cli.model.layout import STEP, FlexibleTree, LoadedSignals
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.initial import LOADED_ITERATIONS, assemble, forces_by_multipliers, require_closed, require_settled
 from mbsim_cli.solve.redundancy import rank_and_pivots
+from mbsim_cli.spec.geometry import Geometry, carries
 from mbsim_cli.spec.reading.messages import unknown
 
 if TYPE_CHECKING:
@@ -346,8 +347,6 @@ class Mechanics:
 
     def _read_place(self, name: str) -> tuple[int, Array, Array]:
         from mbsim_cli.assembly.parameters.numbers import Numbers
-        from mbsim_cli.model.layout import STEP
-        from mbsim_cli.spec.geometry import Geometry, carries
 
         file, (body, _, point) = self._assembled.model_file, name.partition(".")
         if body not in self.bodies:

@@ -25,6 +25,7 @@ from mbsim_cli.study.plan import Plan, Timing, gradient_parameters, moved, plan_
 from mbsim_cli.study.recording import MemoryRecord
 from mbsim_cli.study.result import Residuals, Result
 from mbsim_cli.study.run import objectives_of, run
+from mbsim_cli.system import helpful
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
@@ -265,8 +266,6 @@ class Model:
         of ``run``; an exception has a note with the row that raised it.
         """
         from concurrent.futures import ThreadPoolExecutor
-
-        from mbsim_cli.system import helpful
 
         require_whole("threads", threads, meaning=", 0 for one on each processor")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,12 @@ from mbsim_cli.assembly.tree.joints import TreeColumn, joint_frames, kind_of, tr
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC
 from mbsim_cli.assembly.tree.system import System, held_as_in_run, unfolded_system
 from mbsim_cli.errors import UsageError, counted
-from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot
+from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot, rotation_of
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS
 from mbsim_cli.spec.expressions.number import is_moving
 from mbsim_cli.spec.geometry import mass_properties
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, build, load
-
-if TYPE_CHECKING:
-    from mbsim_cli.spec.model_file import ModelFile
 
 _WORLD = "world"  # what other formats call the ground
 _WHOLE = ("fixed", "spherical", "floating")  # joints that are no chain of single coordinates
@@ -144,8 +142,6 @@ class _Tree:
 
     def _pose(self, made: Joint, name: str, columns: Sequence[TreeColumn], R_P: Any, R_C: Any) -> None:
         """Put a floating body where it begins: the formats know its pose, not its coordinates."""
-        from mbsim_cli.exchange.robot import rotation_of
-
         values = [self._at(name, column)[0] for column in columns]
         shift = np.array([v for v, c in zip(values, columns, strict=True) if c.kind in TRANSLATIONS])
         euler = np.array([v for v, c in zip(values, columns, strict=True) if c.kind not in TRANSLATIONS])
@@ -175,7 +171,7 @@ def _relative(p_a: Any, R_a: Any, p_b: Any, R_b: Any) -> tuple[np.ndarray, np.nd
 class _Forces:
     """Gives joints what forces along their coordinates do, adds couplings and motors, and lists the rest."""
 
-    def __init__(self, file: "ModelFile", numbers: Numbers, robot: Robot, tree: _Tree):
+    def __init__(self, file: ModelFile, numbers: Numbers, robot: Robot, tree: _Tree):
         self._file, self._robot, self._joints, self._friction = file, robot, tree.joints, tree.friction
         self._number = lambda number: 0.0 if number is None else float(numbers(number))
 

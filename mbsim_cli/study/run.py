@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.packing import ParameterValue, parameter_values
 from mbsim_cli.errors import AnalysisError, ModelError, one_line
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import quotient
 from mbsim_cli.solve.resolution import resolution_of
+from mbsim_cli.solve.sides import jumped
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.discretisation import Estimates, FirstRun, values_of
@@ -28,9 +30,6 @@ from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan, Timing, values_at
 from mbsim_cli.system import cached_property
-
-if TYPE_CHECKING:
-    from mbsim_cli.assembly.objectives import Objective
 
 
 class RunDiagnostics:
@@ -59,8 +58,6 @@ class RunDiagnostics:
             self._all.append(JumpHealth(problem))
         jumps: Sequence[Any] = ()
         if problem.jumps:
-            from mbsim_cli.solve.sides import jumped
-
             jumps = jumped(problem)
         calls = set(assembled.model_file.calls.values())
         shown = {name: rows for name, rows in assembled.sensor_rows.items() if name not in calls}
@@ -157,7 +154,7 @@ class Outcome:
             report["influence"] = influences(plan.parameters, self.results)
         return report
 
-    def _objective(self, objective: "Objective") -> dict[str, Any]:
+    def _objective(self, objective: Objective) -> dict[str, Any]:
         """Value and derivatives of an objective, with their units."""
         result, unit, parameters = self.results[objective.name], objective.unit, self.plan.parameters
         derivatives = list(zip(parameters, map(float, result.gradient), strict=False))  # none without a method

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.io.layout import KeptRows
 from mbsim_cli.model.layout import STEP
 from mbsim_cli.model.problem import INTEGRATED, Block, Motion, Problem
+from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.objectives import Check
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.undetermined import GRAZES, UnknownReactions
@@ -24,10 +26,6 @@ from mbsim_cli.study.plan import Timing, plan_run, values_at
 from mbsim_cli.study.quadrature import around, continuation
 from mbsim_cli.study.run import run
 from mbsim_cli.study.streams import ROUND_OFF
-
-if TYPE_CHECKING:
-    from mbsim_cli.spec.model_file import ModelFile
-    from mbsim_cli.spec.objectives import Check
 
 # Numerical derivatives of whole analyses, by central differences extrapolated to a vanishing step (Ridders 1982).
 
@@ -89,12 +87,12 @@ class Analysed(NamedTuple):
     """A model file with one analysis of it, and the objectives that this found."""
 
     path: Path
-    file: "ModelFile"
+    file: ModelFile
     settings: Settings  # with a step in seconds
     assembled: Assembled
     results: Mapping[str, Gradient]
 
-    def tolerances(self, check: "Check") -> tuple[float, float]:
+    def tolerances(self, check: Check) -> tuple[float, float]:
         """Relative and absolute tolerance of a check."""
         value = self.file.expressions.value
         return value(check.relative_tolerance).real, value(check.absolute_tolerance).real
@@ -435,7 +433,7 @@ def references(analysed: Analysed, recorder: Recorder) -> Iterator[Comparison]:
             yield compare(computed, stated, 0.0, 0.0, **labels | {"kind": "structure", "objective": what})
 
 
-def _objective(check: "Check", name: str, analysed: Analysed, labels: dict[str, Any]) -> Iterator[Comparison]:
+def _objective(check: Check, name: str, analysed: Analysed, labels: dict[str, Any]) -> Iterator[Comparison]:
     value, tolerances = analysed.file.expressions.value, analysed.tolerances(check)
     result, labels = analysed.results[name], labels | {"objective": name}
     if check.value is not None:

@@ -1,11 +1,12 @@
 """Numbers that the equations leave open, and derivatives that do not exist: rank, reactions, grazing, jumps."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.assembly.elements.signals import CODES, WATCHED
+from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.errors import counted, some_of
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import Operation, Sensor
@@ -13,9 +14,6 @@ from mbsim_cli.model.layout import NONE, Names
 from mbsim_cli.model.problem import Block, Branching, InverseBlock, Problem
 from mbsim_cli.spec.expressions.program import OPERATIONS
 from mbsim_cli.study.diagnostics.steps import Following
-
-if TYPE_CHECKING:
-    from mbsim_cli.assembly.objectives import Objective
 
 # Parameters that nothing can be differentiated by, with the reasons.
 
@@ -74,7 +72,7 @@ OF_PROJECTIONS = {"sigma": "multipliers of the projection of velocities", "kappa
 class MultiplierHealth:
     """Multipliers that the motion does not determine, and those that the projection leaves of first order."""
 
-    def __init__(self, problem: Problem, objectives: Sequence["Objective"]):
+    def __init__(self, problem: Problem, objectives: Sequence[Objective]):
         options = problem.options
         self._names, self._objectives = problem.names, objectives
         # the motion is projected after each step, so that multipliers of the step are not the reactions
@@ -116,7 +114,7 @@ class MultiplierHealth:
             if self._free[row]
         }
 
-    def flags(self, objective: "Objective") -> list[str]:
+    def flags(self, objective: Objective) -> list[str]:
         """Why the value of an objective is only one choice."""
         read = {name for leaf in leaves(objective) for name in leaf.integrand.sensors}
         return [f"sensor {name}: {why}" for name, why in self.sensors.items() if name in read]
@@ -133,7 +131,7 @@ class MultiplierHealth:
         return found
 
 
-def leaves(objective: "Objective") -> "list[Objective]":
+def leaves(objective: Objective) -> list[Objective]:
     """The objectives of sensors that an objective consists of: itself, or those of its operands."""
     if not objective.operands:
         return [objective]
@@ -155,7 +153,7 @@ class UnknownReactions:
     def __init__(
         self,
         problem: Problem,
-        objectives: Sequence["Objective"],
+        objectives: Sequence[Objective],
         rows: Mapping[str, slice] | None = None,
         redundant: Sequence[str] = (),
     ):
@@ -220,7 +218,7 @@ class UnknownReactions:
                 found.append(objective.name)
         return found
 
-    def _reads(self, objective: "Objective") -> list[str]:
+    def _reads(self, objective: Objective) -> list[str]:
         """Components that an objective reads and that are not determined."""
         components = (
             f"{name}.{self._components[name][k]}"

@@ -10,10 +10,11 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from mbsim_cli import spec
 from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
-from mbsim_cli.io.findings import fields_of
+from mbsim_cli.io.findings import fields_of, shape_of
 from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.sid_file import read_shaped_mesh
 from mbsim_cli.io.tables import Column
@@ -26,6 +27,7 @@ from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.report.camera import view_of
 from mbsim_cli.report.panels import Cells
 from mbsim_cli.spec.geometry import split
+from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.pictures.selection import hint
 from mbsim_cli.study.result import Poses, Result, interpolated
 from mbsim_cli.system import cached_property
@@ -97,7 +99,6 @@ class ResultModel(MovingModel):
 
     def __init__(self, content: ResultFile, exaggeration: float | None = None):
         """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
-        from mbsim_cli import spec
         from mbsim_cli.assembly.scene import moving_scene
         from mbsim_cli.study.reduced_bodies import flexible_bodies, standard_input
 
@@ -216,8 +217,6 @@ class ModeFilm(FilmedModel):
 
     def __init__(self, content: ResultFile, mode: int, speed: float, fps: float, exaggeration: float | None):
         """``exaggeration`` is a factor on the amplitude. Raises UsageError for a mode that is not there."""
-        from mbsim_cli.io.findings import shape_of
-
         super().__init__(content)
         shape, frequency = shape_of(content.path, mode)
         self._rest, places = self.z[0], self.moving.positions(self.z[0])
@@ -241,7 +240,6 @@ def _natural(moving: "MovingScene", file: "ModelFile", content: ResultFile) -> "
     Which there are may depend on the parameters that gradients are taken by.
     """
     from mbsim_cli.assembly.scene import in_natural_coordinates
-    from mbsim_cli.study.assembling import Settings, build
 
     with suppress(MbsimError):  # of an analysis that has no formulations
         for parameters in ([name for name in content.parameters if name in file.parameters], []):

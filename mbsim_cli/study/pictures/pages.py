@@ -3,17 +3,18 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
+from mbsim_cli.io.findings import history_of
 from mbsim_cli.io.results import Entry, ResultFile
-from mbsim_cli.io.study_file import READINGS, StudyContent, is_fit
-from mbsim_cli.study.pictures.motion import NO_BODIES, motion_of, page_film
-
-if TYPE_CHECKING:
-    from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.io.study_file import READINGS, StudyContent, is_fit, is_study, read_fit, read_study
+from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.reading.nodes import NodeError, read_nodes
+from mbsim_cli.study.assembling import Settings, build, load
+from mbsim_cli.study.pictures.motion import NO_BODIES, StartModel, motion_of, page_film
 
 MOST_TIMES = 601  # of histories
 MOST_NUMBERS = 500_000  # of histories and their derivatives together: 2.7 MB as text
@@ -23,8 +24,6 @@ ROUND_OFF = 1e-9  # of the largest value with the same unit
 
 def page_of(path: Path) -> dict[str, Any]:
     """Data of a result, a collected study or its folder, or a fit; raises InputOutputError."""
-    from mbsim_cli.io.study_file import is_study
-
     if path.is_dir():
         study = path / "study.h5"
         if not study.exists():
@@ -219,8 +218,6 @@ def _provenance(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _optimization(path: Path) -> dict[str, Any] | None:
     """The history of the search that found a result, if one has."""
-    from mbsim_cli.io.findings import history_of
-
     found = history_of(path)
     if found is None:
         return None
@@ -240,7 +237,6 @@ MOST_CASES = 20_000
 
 def study_page(path: Path) -> dict[str, Any]:
     """Data of a collected study; raises InputOutputError."""
-    from mbsim_cli.io.study_file import read_study
     from mbsim_cli.study.sweep.summary import main_effects
 
     study = read_study(path)
@@ -270,8 +266,6 @@ def study_page(path: Path) -> dict[str, Any]:
 
 def _caption(study: StudyContent) -> str:
     """Name of the model, and the description of the study or else of the model, as the study's own copy states them."""
-    from mbsim_cli.spec.reading.nodes import NodeError, read_nodes
-
     try:
         plan = json.loads(study.plan)
         root, _ = read_nodes(plan["texts"][plan["file"]].encode(), plan["file"])
@@ -288,7 +282,6 @@ def _caption(study: StudyContent) -> str:
 
 def fit_page(path: Path) -> dict[str, Any]:
     """Data of a fit that ``mbsim fit -o`` wrote; raises InputOutputError."""
-    from mbsim_cli.io.study_file import read_fit
     from mbsim_cli.study.fitting.findings import correlated
 
     stored = read_fit(path)
@@ -325,9 +318,6 @@ def fit_page(path: Path) -> dict[str, Any]:
 
 def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any], list[Path]]:
     """Data of a model at t = 0, with its loops closed, and the files it is read from; raises what reading raises."""
-    from mbsim_cli.study.assembling import Settings, build, load
-    from mbsim_cli.study.pictures.motion import StartModel
-
     settings = Settings(overrides=dict(overrides))
     file = load(path, settings)
     assembled = build(file, settings, [])

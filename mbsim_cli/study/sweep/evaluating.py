@@ -7,12 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from mbsim_cli import spec
+from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, UsageError, one_line
 from mbsim_cli.io.layout import KeptRows
+from mbsim_cli.kernels.compiler.simd import TOGETHER
+from mbsim_cli.kernels.compiler.watch import watch_compilation
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.warnings import warnings_of_values
 from mbsim_cli.study.analyses import at_every_step
@@ -39,9 +43,6 @@ from mbsim_cli.study.sweep.store import (
 )
 from mbsim_cli.study.sweep.study_folder import StudyPlan
 
-if TYPE_CHECKING:
-    from mbsim_cli.assembly.problem import Assembled
-
 # Cases in lanes: where a study has no gradients, the runs of eight cases are made in one compiled loop.
 #
 # Rows do not depend on it, for each lane goes the way of its case alone; only the time does. It takes some seconds to
@@ -62,8 +63,6 @@ def _give_up(*_: str) -> None:
 
 def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
     """Number of cases to compute together if all cases one by one take ``seconds``; loads or compiles the loop."""
-    from mbsim_cli.kernels.compiler.simd import TOGETHER
-
     made = False
     if seconds >= (WORTH if problem.options.integrated else 2.0 * WORTH):
         _, made = compile_lanes(problem, listener)
@@ -84,7 +83,6 @@ def compile_lanes(
     ``waits`` gets the name of a kernel that another process compiles. Returns the names of compiled kernels, and
     whether there was a first step; there is none where the model makes none in lanes.
     """
-    from mbsim_cli.kernels.compiler.watch import watch_compilation
     from mbsim_cli.solve.lanes import run_beside
 
     names: list[str] = []
@@ -230,8 +228,6 @@ class CaseEvaluator(Evaluator):
 
 def base_of(plan: StudyPlan, listener: Listener) -> Plan:
     """The run at the file's own values, with everything compiled that it needs."""
-    from mbsim_cli import spec
-
     settings = Settings(**plan.settings)
     texts = {os.path.normpath(Path(plan.folder, name)): text for name, text in plan.texts.items()}
     timing = Timing()
@@ -243,7 +239,7 @@ def base_of(plan: StudyPlan, listener: Listener) -> Plan:
     return base
 
 
-def _require_known(plan: StudyPlan, assembled: "Assembled") -> None:
+def _require_known(plan: StudyPlan, assembled: Assembled) -> None:
     """Raise InputOutputError where a plan names what its model lacks, as none does that the program has made."""
     names = assembled.problem.names
     known = {

@@ -10,6 +10,7 @@ from typing import Any
 
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.target import FileKind, begins, elsewhere, replaced, resolved
+from mbsim_cli.spec.reading.source import is_key
 from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder, StudyPlan
 from mbsim_cli.system import isolated
 
@@ -102,8 +103,6 @@ _OPTIONS = ("formulation", "integrator", "tolerance", "step", "duration")
 
 def command_of(plan: StudyPlan, values: Sequence[float]) -> str:
     """Command line of ``mbsim run`` with the exact values (v,) of the case."""
-    from mbsim_cli.spec.reading.source import is_key
-
     settings = plan.settings
     chosen = {column.name: repr(float(value)) for column, value in zip(plan.varied, values, strict=True)}
     words = ["mbsim", "run", str(plan.path)]

@@ -19,6 +19,7 @@ from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import suggest
+from mbsim_cli.spec.rules.studies import study_of
 from mbsim_cli.spec.studies import Study
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.assembling import (
@@ -290,8 +291,6 @@ def _study(model_file: ModelFile, request: StudyRequest) -> tuple[str, Study]:
         if request.name is not None:
             others = either("--csv and --grid", "those stated")
             raise UsageError(f"a study of the file has its own cases; leave out its name, or {others}")
-        from mbsim_cli.spec.rules.studies import study_of
-
         keep = {"keep": request.keep} if request.keep else {}
         study, wrong = study_of(model_file, plain_study({**request.stated, **keep}))
         if wrong or study is None:
