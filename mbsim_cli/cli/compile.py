@@ -93,8 +93,7 @@ def _print(report: dict[str, Any], quiet: bool, lanes: bool) -> None:
             if reason:
                 tell(f"{model}: no loop for eight cases of a study: {reason}", quiet)
     if report["trouble"]:
-        say(f"compiled kernels cannot be kept: {report['trouble']}; mbsim doctor says more")
-        return
+        return say(f"compiled kernels cannot be kept: {report['trouble']}; mbsim doctor says more")
     analyses = f"{len(report['analyses'])} analyses"
     found = "all kernels were there already" if not report["count"] else f"{report['count']} kernels compiled"
     places = " and ".join(report[name] for name in ("cache", "into") if name in report)

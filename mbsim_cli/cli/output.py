@@ -49,8 +49,7 @@ def print_written(
 ) -> None:
     """Print a report of what was written as one JSON object, or as a sentence, and remarks on standard error."""
     if json:
-        emit(report)
-        return
+        return emit(report)
     for remark in remarks:
         say(remark, quiet)
     tell(sentence, quiet)
@@ -75,8 +74,7 @@ def show_table(titles: Iterable[str], rows: Iterable[Sequence[str]], of_numbers:
     titles, rows = list(map(visible, titles)), [list(map(visible, row)) for row in rows]
     width = _width()
     if width and _encoding().lower().startswith("utf") and (plain := _drawn(titles, rows, of_numbers, width)):
-        show(plain)
-        return
+        return show(plain)
     from rich.table import Table
 
     table = Table()

@@ -1,7 +1,6 @@
 """``mbsim plot``: histories, sensitivities and gradients of results, as a picture."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,8 +79,7 @@ def command(
             raise UsageError("--field draws on the mesh of one body: name its .sid.h5 file, or one result")
         body = Path(arguments[0])
         default = Path(body.name.removesuffix(".h5").removesuffix(".sid") + f"-{field}.png")
-        _write(output or default, lambda: _field(body, field), json, quiet, force)
-        return
+        return _write(output or default, lambda: _field(body, field), json, quiet, force)
     results, names = sort_arguments(arguments)
     options.once(names)
     picture = output or Path(results[0].stem + ".png")
@@ -93,15 +91,13 @@ def command(
         if len(results) != 1 or not is_study(results[0]):
             raise
         _refuse("a study", "is drawn as objectives over parameters", stated | {"--over": None, "--list": list_})
-        _write(picture, lambda: _study(results[0], names, over), json, quiet, force)
-        return
+        return _write(picture, lambda: _study(results[0], names, over), json, quiet, force)
     if list_:
         catalogue = {str(content.path): _catalogue(content) for content in contents}
         return print_report({"results": catalogue}, json, _print_catalogue)
     labels = labels_of(results, label or [])
     if not (parameters or gradient or over) and (curves := response_curves(contents, names, labels)):
-        _write(picture, lambda: _responses(contents, curves), json, quiet, force)
-        return
+        return _write(picture, lambda: _responses(contents, curves), json, quiet, force)
 
     def histories() -> _Picture:
         chosen = Chooser(contents).choose(names, parameters, gradient, over)
@@ -120,13 +116,8 @@ def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
 # Pictures of four kinds: histories and gradients, frequency responses, studies, fields on meshes.
 
 
-@dataclass
-class _Picture:
-    """A picture: ``save(file, kind)`` writes it; ``report`` is printed with ``--json``, else ``summary``."""
-
-    save: Callable[[Path, str], None]
-    report: dict[str, Any]
-    summary: str
+# what writes a file of a kind; the report that is printed with ``--json``, and the summary that is printed without
+_Picture = tuple[Callable[[Path, str], None], dict[str, Any], str]
 
 
 def _write(output: Path, draw: Callable[[], _Picture], json: bool, quiet: bool, force: bool) -> None:
@@ -136,11 +127,11 @@ def _write(output: Path, draw: Callable[[], _Picture], json: bool, quiet: bool, 
 
     kind, target = picture_kind(output), check_target(output, PICTURE, force=force)
     require_matplotlib()
-    picture = draw()
+    save, report, summary = draw()
     with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
-        picture.save(temporary, kind)
-    report, left_out = {"output": str(output)} | picture.report, picture.report.get("left_out", ())
-    print_written(report, json, f"{output}: {picture.summary}", quiet, left_out)
+        save(temporary, kind)
+    remarks = report.get("left_out", ())
+    print_written({"output": str(output)} | report, json, f"{output}: {summary}", quiet, remarks)
 
 
 def _histories(contents: "list[ResultFile]", labels: list[str], chosen: "Selection", title: str) -> _Picture:
@@ -152,7 +143,7 @@ def _histories(contents: "list[ResultFile]", labels: list[str], chosen: "Selecti
         "gradients": [bars.objective for bars in chosen.bars],
     }
     results = [{"file": str(c.path), "label": label} for c, label in zip(contents, labels, strict=True)]
-    return _Picture(
+    return (
         lambda path, kind: save_sheet(chosen.panels, chosen.bars, labels, path, kind, title),
         {"results": results, **drawn, "left_out": chosen.left_out},
         ", ".join([*drawn["histories"], *drawn["gradients"]]),
@@ -164,7 +155,7 @@ def _responses(contents: "list[ResultFile]", curves: "list[Curve]") -> _Picture:
     from mbsim_cli.report.sheet import save_bode
 
     labels = [curve.label for curve in curves]
-    return _Picture(
+    return (
         lambda path, kind: save_bode(curves, path, kind, contents[0].title),
         {"results": [str(content.path) for content in contents], "responses": labels},
         ", ".join(labels),
@@ -181,7 +172,7 @@ def _study(path: Path, names: list[str], over: str | None) -> _Picture:
     rows, left_out = study_panels(study, names, over)
     title, joined = study.name or path.stem, len(study.varied) == 1
     drawn = {"objectives": [row[0].title for row in rows], "over": [panel.across_label[0] for panel in rows[0]]}
-    return _Picture(
+    return (
         lambda file, kind: save_study(rows, file, kind, title, joined),
         {"study": str(path), **drawn, "left_out": left_out},
         f"{', '.join(drawn['objectives'])} over {', '.join(drawn['over'])}, {counted(len(study.design), 'case')}",
@@ -195,7 +186,7 @@ def _field(path: Path, name: str) -> _Picture:
 
     found = field_of(path, name)
     least, largest = float(found.values.min()), float(found.values.max())
-    return _Picture(
+    return (
         lambda file, kind: save_cells(found, name, file, kind),
         {"body": str(path), "field": name, "least": least, "largest": largest},
         f"{name} of {len(found.values)} elements, {least:.4g} to {largest:.4g}",

@@ -25,8 +25,7 @@ def command(output: Output = None, force: options.Force = False) -> None:
         raise UsageError("--force replaces what is at -o FILE, and no FILE is given; leave it out")
     text = to_json(schema())
     if output is None:
-        show(text)
-        return
+        return show(text)
     from mbsim_cli.io.target import SCHEMA, check_target, replaced
 
     target = check_target(output, SCHEMA, force=force)

@@ -25,8 +25,7 @@ def print_forecast(report: Mapping[str, Any]) -> None:
     from rich.filesize import decimal
 
     if not report["cases"]:
-        tell(f"{report['folder']}: none of the cases asked for is missing; nothing is left to compute")
-        return
+        return tell(f"{report['folder']}: none of the cases asked for is missing; nothing is left to compute")
     cases = f"{counted(report['cases'], 'case')} of {_time(report['case_seconds'])} each"
     tell(f"{report['folder']}: {cases}, estimated from {report['pilots']} of them")
     spent = f"{report['processor_hours']:.3g} hours of processors, {_time(report['seconds'])} with {report['workers']}"

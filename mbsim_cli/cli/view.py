@@ -44,8 +44,7 @@ def command(
         raise UsageError("-p and -s are for model files; a result keeps the values that it was computed with")
     overrides = options.parse_overrides(parameter, keys)
     if live:
-        _serve(source, overrides, port, browser, json)
-        return
+        return _serve(source, overrides, port, browser, json)
     from mbsim_cli.report.page import page
     from mbsim_cli.study.pictures.pages import model_page, page_of
 
