@@ -92,7 +92,7 @@ class _Reader:
         self._bodies, self._joints = Names(NO_BODIES), Names(NO_POINTS)
         self._made: dict[str, list[Joint]] = {}  # by full name
         self._held: list[Joint] = []  # joints of links to the ground that the file does not state
-        self._apart: dict[str, str] = {}  # union-find of connected bodies
+        self._connected: dict[str, set[str]] = {}  # by body, those that joints connect it to, and itself
         for model in models:
             self._declare(model, "", ROOT)
         self._frames[MODEL] = (ROOT, *HERE)
@@ -371,15 +371,10 @@ class _Reader:
 
     def _join(self, first: str, second: str) -> bool:
         """Connect two bodies; False if they were connected before."""
-
-        def end(name: str) -> str:
-            while (above := self._apart.get(name, name)) != name:
-                name = above
-            return name
-
-        a, b = end(first), end(second)
-        self._apart[b] = a
-        return a != b
+        one, other = (self._connected.setdefault(name, {name}) for name in (first, second))
+        one |= other
+        self._connected |= dict.fromkeys(other, one)
+        return one is not other
 
     def _is_static(self, scope: _Scope) -> bool:
         return any(scope.prefix.startswith(prefix) for prefix in self._static)
