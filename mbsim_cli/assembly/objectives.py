@@ -104,7 +104,8 @@ def objectives_of(
             return found[name]
         spec = file[name]
         beside = jumps if spec.is_sum else every
-        if spec.kind in ("final", "at"):  # positions are smooth at corners of forces
+        if spec.kind in ("final", "at") and model_file.analysis.type == "forward_dynamics":
+            # positions are smooth at corners of forces
             beside = tuple(jump for jump in beside if not jump.corner)
         arguments: dict[str, Any] = {"sensors": sensor_rows, "jumps": beside, **ends}
         names, text = widths, model_file.integrand(spec.text, summed=spec.is_sum)

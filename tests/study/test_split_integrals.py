@@ -292,6 +292,30 @@ def test_integrals_follow_corners_of_accelerations_of_a_given_motion(tmp_path):
     np.testing.assert_allclose(found.gradient, [by_a, by_b], rtol=3e-4)
 
 
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+@pytest.mark.parametrize("time", ["0.2995", "0.3", "0.3005"])
+def test_values_and_extremes_follow_corners_of_accelerations_of_a_given_motion(tmp_path, method, time):
+    """A cubic across a corner had a derivative by its time of -50 in place of 35, a parabola -65 in place of -2."""
+
+    def signal(a, b, at):
+        law = CubicSpline([0.0, a, b, 1.0], [0.0, 0.2, -0.1, 0.3], bc_type="natural")
+        return law.derivative(2)(at)
+
+    def exact(a, b):
+        return [signal(a, b, float(time)), signal(a, b, a)]  # the acceleration is smallest at the corner
+
+    stated = f"{{then: {{at: {{time: {time}, value: tau}}}}, least: {{minimum: tau}}}}"
+    text = GIVEN.replace("{effort: {integral: tau**2}}", stated).replace("method: ddm", f"method: {method}")
+    built = build(load(tmp_path, text))
+    found, h = evaluate(built.problem, built.objectives), 1e-6
+    by_a = (np.array(exact(0.3 + h, 0.6)) - exact(0.3 - h, 0.6)) / (2 * h)
+    by_b = (np.array(exact(0.3, 0.6 + h)) - exact(0.3, 0.6 - h)) / (2 * h)
+    for name, value, *gradient in zip(("then", "least"), exact(0.3, 0.6), by_a, by_b, strict=True):
+        assert found[name].value == pytest.approx(value, rel=1e-9)
+        if name == "least" or time != "0.3":  # the derivative has two sides at the corner itself
+            np.testing.assert_allclose(found[name].gradient, gradient, rtol=1e-6)
+
+
 def test_jumps_between_many_corners_of_accelerations_are_split(tmp_path):
     """Two samples for each row of a spline, whose times a parameter moves, tell nothing of its small corners."""
     rows = np.linspace(0.0, 1.0, 46)

@@ -151,8 +151,8 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     Two of them on each side, or four beside corners of accelerations, but for adaptive steps, which end at changes and
     have time points inside. Where the rate of a driving law jumps, integrals have its impulse, which steps spread. If
     not ``of_sums``, all jumps are found but those of comparisons that sums alone read. Corners of forces are found too,
-    and for sums over given motions those of accelerations; sums need them neither where time points inside steps serve
-    them, nor by ALI3-P, whose accelerations ring behind corners.
+    and of accelerations over given motions; sums need them neither where time points inside steps serve them, nor by
+    ALI3-P, whose accelerations ring behind corners.
     """
     options = problem.options
     if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
@@ -166,7 +166,7 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     by_steps = of_sums and options.analysis == "forward_dynamics"
     bending = () if by_steps and (options.adaptive or not options.integrated) else _jumping_forces(problem, 1)
     corners = {point for law, group, *_ in bending for point in group if law in of_forces}
-    bends = list(_bends(problem, driving)) if of_sums and not by_steps else []
+    bends = list(_bends(problem, driving)) if options.analysis != "forward_dynamics" else []
     of_all = [*driving.tolist(), *of_forces]
     points = bends + [point for law in dict.fromkeys(of_all) for point in _edges(problem, law)]
     groups, near = groups_in_run(points, options.end), max(WHOLE * options.step, 5.0 * shift_of(options))
@@ -184,7 +184,7 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
             time = group[0].time
             before, behind = times[bisect_left(times, time) - 1], times[bisect_right(times, time)]
             spans = (before + near, time - near), (time + near, behind - near)
-            if not of_sums or all(_is_enough(span, options, least) for span in spans):
+            if (sharp and not of_sums) or all(_is_enough(span, options, least) for span in spans):
                 found.append(Split(split[0].numbers, *spans, corner=not jumps))
                 break
     return tuple(found)
