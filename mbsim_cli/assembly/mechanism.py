@@ -1,6 +1,7 @@
 """Checks of a mechanism at t = 0; issues have their place in the model file."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from mbsim_cli.assembly.tree import joints
 from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.assembly.tree.system import System, unit_of
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.model.codes import Column, Sensor
+from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, LoadedSignals
 from mbsim_cli.model.problem import Problem
@@ -24,33 +25,44 @@ from mbsim_cli.spec.joints import EULER_NAMES
 def require_loads(problem: Problem, closing: Closing, system: System) -> None:
     """Raise ModelError if friction or other forces read multipliers that redundant constraints leave undetermined."""
     for name, axis in dict(undetermined_loads(problem, closing, system)).items():
-        undetermined = "constraints that depend on each other leave the {} undetermined"
+        undetermined = "constraints that depend on each other leave {} undetermined"
         if axis:
             hint = "friction needs it: give a loss instead of dynamic, or hold nothing twice"
-            system.issue(f"joints.{name}.friction", undetermined.format(f"load of joint {name!r}"), hint)
+            system.issue(f"joints.{name}.friction", undetermined.format(f"the load of joint {name!r}"), hint)
         else:
-            hint = "a force reads it: let it read quantities that the motion determines, or hold nothing twice"
-            system.issue("forces", undetermined.format(f"multiplier of {name!r}"), hint)
+            hint = "let the force read quantities that the motion determines, or hold nothing twice"
+            system.issue(name, undetermined.format("a multiplier"), hint)
     system.stop()
 
 
 def undetermined_loads(problem: Problem, closing: Closing, system: System) -> Iterator[tuple[str, str]]:
     """Joints and axes along which constraints that depend on each other leave the load undetermined.
 
-    Also other constraints whose multipliers forces read, without an axis.
+    Also paths of expressions of forces that vary with multipliers which the motion does not determine, without an axis.
     """
     signals = problem.model.signals
     if not isinstance(signals, LoadedSignals) or not len(closing.redundant):
         return
-    from mbsim_cli.solve.redundancy import undetermined_rows
+    from mbsim_cli.solve.allocate import Instant
+    from mbsim_cli.solve.redundancy import is_determined, undetermined_rows
 
-    read = signals.index[signals.kind == Sensor.MULTIPLIER]
+    others = []
     for row in undetermined_rows(closing.J).tolist():
-        joint, _, axis = (name := problem.names.constraints[row]).partition(".")
+        joint, _, axis = problem.names.constraints[row].partition(".")
         if axis and axis in getattr(system.joints.get(joint), "held", ""):
             yield joint, axis
-        elif row in read:
-            yield name, ""
+        else:
+            others.append(row)
+    instant = Instant(problem, problem.theta, np.zeros((problem.theta.size, 0)))
+    instant.state.z[:] = closing.z
+    multipliers = [(-1.0) ** row * (1.0 + row / instant.m) for row in range(instant.m)]  # of both signs, none alike
+    for sign in (1.0, -1.0) if others else ():
+        instant.state.lam[:] = np.multiply(sign, multipliers)
+        instant.evaluate()
+        load: Any = cast(Any, instant.work.kin.signals).load
+        determined = is_determined(instant.work.eq.J, load.slope.T) | ~load.slope[others].any(axis=0)
+        for j in np.flatnonzero(~determined):
+            yield problem.names.expressions[int(load.force[j]), int(load.component[j])].partition(" (")[0], ""
 
 
 AGREES = 1e-3  # of the larger of two values: they are often written with three or four digits

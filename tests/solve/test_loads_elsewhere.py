@@ -129,9 +129,33 @@ def test_forces_that_read_undetermined_multipliers_are_refused(model):
         "constraints: {rope:",
         "constraints: {twin: {type: coupling, terms: {A.displacement: 2, B.displacement: 2}, offset: 0}, rope:",
     )
-    with pytest.raises(ModelError, match="leave the multiplier of 'rope' undetermined"):
-        model(twice).run()
+    place = r"model.yaml:9:\d+: forces.F.value: constraints that depend on each other leave a multiplier undetermined"
+    for unknown in ("T", "(T + S)", "(abs(T) + 2*abs(S))", "(T + 2*S + 1e-3*T*S)"):
+        with pytest.raises(ModelError, match=place):
+            model(twice.replace("0.3*T", f"0.3*{unknown}").replace("sensors: {", SECOND)).run()
     assert model(twice.replace("0.3*T", "0.3")).run().objectives["e"].flags
+
+
+SECOND = "sensors: {S: {type: multiplier, constraint: twin}, "
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-rtdyn0"])
+def test_forces_may_read_what_redundant_constraints_share(model, formulation):
+    """The motion determines what two ropes transmit together, T + 2 S here, and with it any function of that."""
+    single = ROPE.replace("ali3p-rtdyn1", formulation).replace("{final: T}", "{final: x.x}")
+    single = single.replace("sensors: {", "sensors: {x: {type: position, point: a.origin}, ")
+    twice = (
+        single.replace(
+            "constraints: {rope:",
+            "constraints: {twin: {type: coupling, terms: {A.displacement: 2, B.displacement: 2}, offset: 0}, rope:",
+        )
+        .replace("0.3*T", "0.3*(T + 2*S)")
+        .replace("sensors: {", SECOND)
+    )
+    expected, found = (model(text).run(sensitivity="none").objectives["e"].value for text in (single, twice))
+    assert found == pytest.approx(expected, rel=1e-10)
+    one, two = model(single).mechanics(), model(twice).mechanics()
+    assert two.accelerations(*two.state()) == pytest.approx(one.accelerations(*one.state()), rel=1e-10)
 
 
 def test_forces_at_one_state_that_read_multipliers_are_refused(model):
