@@ -59,6 +59,8 @@ def command(
             show_table(("template", "what it shows"), TEMPLATES.items())
             tell("mbsim init NAME writes NAME.yaml here")
         return
+    if file is not None and not file.suffix:
+        raise UsageError(f"{file} has no ending; write {file}.yaml")
     target = file or Path(f"{name}.yaml")
     texts = {target: template(name)}
     beside = [target.with_name(BESIDE[name])] if name in BESIDE else []

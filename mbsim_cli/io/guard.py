@@ -321,7 +321,8 @@ def looked_at(path: Path, check: Callable[[h5py.File], None] | None, complaint: 
         raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
         if not h5py.is_hdf5(path):
-            raise FormatError("it is no HDF5 file")
+            hint = "; `mbsim run` makes results of model files" if path.suffix in (".yaml", ".yml") else ""
+            raise FormatError(f"it is no HDF5 file{hint}")
         if check and (fault := fault_in(path, check)):
             raise FormatError(fault)
         with open_file(path) as file:

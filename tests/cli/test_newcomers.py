@@ -43,6 +43,8 @@ def test_init_lists_and_writes(mbsim, tmp_path):
     wrong = mbsim("init", "pendulm")
     assert wrong.code == 2 and "did you mean 'pendulum'?" in wrong.err
     assert mbsim("init", "pendulum", "no/folder.yaml").code == 5
+    folder = mbsim("init", "pendulum", "new/")
+    assert folder.code == 2 and "new has no ending; write new.yaml" in folder.err and not (tmp_path / "new").exists()
     (tmp_path / "fit.csv").write_text("mine")
     taken = mbsim("init", "fit")
     assert taken.code == 5 and "fit.csv exists" in taken.err and not (tmp_path / "fit.yaml").exists()

@@ -44,6 +44,7 @@ def theirs(step: float) -> np.ndarray:
     system.AddObject(GenericJoint(markerNumbers=ends, constrainedAxes=[1, 1, 1, 0, 0, 0]))
     system.Assemble()
     settings = exudyn.SimulationSettings()
+    settings.solutionSettings.writeSolutionToFile = False  # it would make a folder `solution` here
     time = settings.timeIntegration
     time.numberOfSteps, time.endTime, time.verboseMode = round(DURATION / step), DURATION, 0
     time.generalizedAlpha.spectralRadius = 1.0

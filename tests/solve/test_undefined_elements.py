@@ -6,6 +6,7 @@ import pytest
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.solve.faults import undefined_at
 from mbsim_cli.solve.forward import forward
+from mbsim_cli.study.analyses import ANALYSES
 from tests.assembly.texts import assemble
 from tests.cli.conftest import mbsim  # noqa: F401, a fixture
 
@@ -78,6 +79,16 @@ def test_any_other_place_and_time(tmp_path):
         found = undefined_at(problem, problem.theta, wrong[0], zero + wrong[1], zero)
         assert found == f"the equations of motion are undefined at t = {wrong[0]:g} s: the force of 'second' {sentence}"
         assert undefined_at(problem, problem.theta, 0.0, zero + np.nan, zero) is None  # nothing to evaluate there
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+def test_steps_into_what_is_undefined_name_the_force(tmp_path, integrator):
+    """The force has no value behind x = 0.01: rk4 was reported as singular, dop853 to need shorter steps than any."""
+    force = "{type: drive, coordinate: s.displacement, value: -sqrt(0.01 - s.displacement)}"
+    options = {"formulation": "recursive", "integrator": integrator, "step": 1e-2, "duration": 1.0}
+    problem = assemble(tmp_path, text(force, 2), **options).problem
+    with pytest.raises(AnalysisError, match="the force of 'second' is no finite number: forces"):
+        list(ANALYSES["forward_dynamics"].solve(problem))
 
 
 def test_the_tool_says_so(tmp_path, mbsim):  # noqa: F811

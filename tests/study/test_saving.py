@@ -110,9 +110,8 @@ def test_a_file_is_opened_in_this_process_and_read_when_asked_for(tmp_path, monk
     monkeypatch.setattr("os.fork", lambda: pytest.fail("a look in another process"))
     opened = mbsim.open(result)
     assert opened.objectives and opened["time"].size > 1
-    with pytest.raises(
-        mbsim.InputOutputError, match=r"m\.yaml is not an mbsim result, or is damaged: it is no HDF5 file"
-    ):
+    sentence = r"m\.yaml is not an mbsim result, or is damaged: it is no HDF5 file; `mbsim run` makes results of model"
+    with pytest.raises(mbsim.InputOutputError, match=sentence):
         mbsim.open(path)
     with h5py.File(result, "r+") as file:
         del file["time"]

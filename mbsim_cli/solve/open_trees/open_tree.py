@@ -1,6 +1,7 @@
 """Forward dynamics as ordinary differential equations, with direct sensitivities, block by block; stiffness."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -215,7 +216,7 @@ class OpenTreeSimulation:
         block = self._with_inside(self._block(first_rows(record, rows), first_rows(d_record, rows), work[:rows]))
         if self.unfinished:
             return block
-        raise BrokenOff(self._failure(Status(status)), block)
+        raise BrokenOff(self._failure(Status(status), first_rows(record, rows)), block)
 
     def _exceeds_step_limit(self) -> bool:
         """Whether the run, at its present pace, would need far more steps than ``max_steps``.
@@ -361,16 +362,19 @@ class OpenTreeSimulation:
             np.zeros((rows, len(WORK)), np.int64),
         )
 
-    def _failure(self, status: Status) -> str:
-        """Why the integration could not go on, as a sentence."""
+    def _failure(self, status: Status, record: Record | None = None) -> str:
+        """Why the integration could not go on behind the last time points, as a sentence."""
         clock = self.work.clock
         time = max(0.0, float(clock[TIME]))
-        if not np.isfinite(self.state.zdd).all():
-            undefined = undefined_at(self.problem, self.theta, time, self.state.z, self.state.zd)
+        ahead = (AHEAD if self.problem.options.adaptive else 1.0) * self.problem.options.step
+        reached = [(time, self.state.z, self.state.zd)]
+        if record is not None and record.time.size:  # the state may be no number any more
+            reached.append((float(record.time[-1]), record.position[-1], record.velocity[-1]))
+        for (t, z, zd), late in product(reached, (0.0, ahead)):
+            undefined = undefined_at(self.problem, self.theta, t + late, z + late * zd, zd)
             if undefined is not None:
                 return undefined
         if self.consistency and self.dtype is np.float64:
-            ahead = (AHEAD if self.problem.options.adaptive else 1.0) * self.problem.options.step
             diagnosis, later = (Diagnosis(self.problem, self.theta, t) for t in (time, time + ahead))
             found = self.consistency.contradiction_at(self.state.z, self.dyn.kin.expected, time)
             found = found or later.locked(self.state.z)
