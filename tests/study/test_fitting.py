@@ -200,6 +200,17 @@ def test_readings_that_are_all_outliers_give_no_standard_error():
     assert np.isnan(found.covariance).all()
 
 
+def test_outliers_alone_take_the_standard_errors_only_of_what_they_read():
+    """Two means, each of readings of its own: all readings of the second one are outliers."""
+    variables = Variables(("a", "b"), ("", ""), np.zeros(2), np.full(2, -np.inf), np.full(2, np.inf), np.zeros(2, bool))
+    groups = [Group(slice(0, 40), 1.0, 1.0)]
+    readings, which = np.append(np.linspace(-1.0, 1.0, 20), np.repeat([-50.0, 50.0], 10)), np.repeat([0, 1], 20)
+    compute = lambda values: Computed(values[which], np.eye(2)[which])  # noqa: E731
+    found = estimate(Problem(variables, readings, groups, compute, "huber", 1.5, 1e-10, 50))
+    alone = np.sum(readings[:20] ** 2) / 20**2 * 40 / 38
+    assert found.covariance[0, 0] == pytest.approx(alone, rel=1e-12) and np.isnan(found.covariance[1]).all()
+
+
 def test_an_end_of_a_range_holds_an_estimate(tmp_path):
     fits = "{one: {measurements: [loaded], parameters: {k: {from: 30, to: 45}, x_2: {from: 0.01, to: 1, scale: log}}}}"
     found = mbsim.load(write(tmp_path, stating(fits)), m=TRUTH["m"]).fit()

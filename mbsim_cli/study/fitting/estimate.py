@@ -277,19 +277,21 @@ def _statistics(
         combination[free] = row / lengths
         directions.append(Direction(float(value), combination))
     known = relative > UNDETERMINED
+    unknown = rows[~known]
     root = rows[known].T / singular[known]
     inverse = root @ root.T
     if problem.loss != "linear":  # only by the determined directions
         scaled = jacobian / lengths
         curvature = rows[known] @ (scaled.T @ (second[:, None] * scaled)) @ rows[known].T
         moments, axes = np.linalg.eigh(curvature)
-        moments[~(moments > UNDETERMINED * moments.max(initial=0.0))] = np.nan  # as where all readings are outliers
+        firm = moments > UNDETERMINED * moments.max(initial=0.0)  # not where all readings are outliers
         axes = rows[known].T @ axes
-        inverse = axes / moments @ axes.T
+        unknown = np.vstack([unknown, axes[:, ~firm].T])
+        inverse = axes[:, firm] / moments[firm] @ axes[:, firm].T
         scores = scaled * (weights * residuals)[:, None]
         correction = len(residuals) / max(len(residuals) - len(free), 1)
         inverse = correction * inverse @ (scores.T @ scores) @ inverse
-    lost = np.abs(rows[~known]).max(axis=0, initial=0.0) > np.sqrt(UNDETERMINED)
+    lost = np.abs(unknown).max(axis=0, initial=0.0) > np.sqrt(UNDETERMINED)
     inverse[lost, :] = inverse[:, lost] = np.nan
     covariance[np.ix_(free, free)] = inverse / np.outer(lengths, lengths)
     return covariance, tuple(directions)
