@@ -314,13 +314,13 @@ class Linearising:
         return at
 
 
-def accelerate(at: Instant, hold: Sequence[int] = ()) -> np.ndarray:
-    """Set accelerations and multipliers of a time point that is evaluated at rest; return forces (h,) that ``hold``.
+def accelerate(at: Instant, held: Sequence[int]) -> None:
+    """Set accelerations and multipliers of a time point that is evaluated at rest, some coordinates ``held``.
 
     Multipliers are those of least norm where constraints depend on each other. Raises AnalysisError.
     """
-    n, m, held = at.n, at.m, list(hold)
-    J = np.concatenate([at.work.eq.J, np.eye(n)[held]])
+    n = at.n
+    J = np.concatenate([at.work.eq.J, np.eye(n)[list(held)]])
     known = np.concatenate([at.work.eq.phi2, np.zeros(len(held))])
     rank, order = rank_and_pivots(J.real.T)
     rows = order[:rank]
@@ -328,13 +328,10 @@ def accelerate(at: Instant, hold: Sequence[int] = ()) -> np.ndarray:
     matrix = np.block([[at.out.M, Ji.T], [Ji, np.zeros((rank, rank))]])
     try:
         x = np.linalg.solve(matrix, -np.concatenate([at.work.eq.G, known[rows]]))
+        if not np.isfinite(x).all():
+            raise np.linalg.LinAlgError
     except np.linalg.LinAlgError:
         raise AnalysisError(SINGULAR) from None
-    if not np.isfinite(x).all():
-        raise AnalysisError(SINGULAR)
-    at.state.zdd[:] = x[:n]
-    lam = np.zeros(m + len(held), x.dtype)
+    lam = np.zeros(len(J), x.dtype)
     lam[rows] = x[n:]
-    lam = of_least_norm(J, rows, lam)
-    at.state.lam[:] = lam[:m]
-    return lam[m:]
+    at.state.zdd[:], at.state.lam[:] = x[:n], of_least_norm(J, rows, lam)[: at.m]
