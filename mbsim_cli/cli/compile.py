@@ -21,8 +21,7 @@ Every = Annotated[bool, typer.Option("--all", help="For every formulation and in
 Lanes = Annotated[
     bool,
     typer.Option(
-        "--lanes",
-        help="Also the loops for eight cases of a study; implied by --all, and by models with studies.",
+        "--lanes", help="Also the loops for eight cases of a study; implied by --all, and by models with studies."
     ),
 ]
 Into = Annotated[

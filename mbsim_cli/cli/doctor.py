@@ -19,8 +19,7 @@ Probe = Annotated[
 Run = Annotated[
     bool,
     typer.Option(
-        "--run/--no-run",
-        help="Without problems, run the five-bar linkage with its gradients, and compare digits.",
+        "--run/--no-run", help="Without problems, run the five-bar linkage with its gradients, and compare digits."
     ),
 ]
 Generated = Annotated[

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Fit of the file.", show_default="the only one")]
 Save = Annotated[
-    Path | None,
-    options.value_option("OUT.yaml", "Write the model file with the estimates.", False, readable=False),
+    Path | None, options.value_option("OUT.yaml", "Write the model file with the estimates.", False, readable=False)
 ]
 Picture = Annotated[
     Path | None, options.value_option("OUT.png|svg|pdf", "Draw readings, model and residuals.", False, readable=False)

@@ -32,9 +32,7 @@ Output = Annotated[Path | None, options.output_option("OUT.png|svg|pdf", "Pictur
 By = Annotated[
     str | None,
     options.value_option(
-        "PARAM[,PARAM...]",
-        "Draw derivatives by these parameters; of torques also by coordinates and rates.",
-        False,
+        "PARAM[,PARAM...]", "Draw derivatives by these parameters; of torques also by coordinates and rates.", False
     ),
 ]
 Over = Annotated[str | None, options.value_option("NAME", "Draw histories over this one, instead of time.", False)]

@@ -22,14 +22,7 @@ from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.rules.studies import study_of
 from mbsim_cli.spec.studies import Study
 from mbsim_cli.spec.warnings import warnings_of
-from mbsim_cli.study.assembling import (
-    AUTO,
-    Settings,
-    automatic_of,
-    build,
-    named_or_only,
-    stated_method,
-)
+from mbsim_cli.study.assembling import AUTO, Settings, automatic_of, build, named_or_only, stated_method
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.study_folder import Quantity, StudyFolder, StudyPlan, content_hash, file_hash, samples_hash
 

@@ -19,17 +19,7 @@ from mbsim_cli.study.sweep.collecting import collect
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
 from mbsim_cli.study.sweep.frames import Appender, framed
 from mbsim_cli.study.sweep.planning import check_tables
-from mbsim_cli.study.sweep.store import (
-    DONE,
-    MISSING,
-    RETRIED,
-    WORDS,
-    Case,
-    Ledger,
-    Workers,
-    encoded,
-    ledger_of,
-)
+from mbsim_cli.study.sweep.store import DONE, MISSING, RETRIED, WORDS, Case, Ledger, Workers, encoded, ledger_of
 from mbsim_cli.study.sweep.study_folder import ALL, DATA, ROWS, Shard, StudyFolder, StudyPlan
 from mbsim_cli.study.sweep.summary import summary_of
 from mbsim_cli.system import HAS_FORKS, usable
