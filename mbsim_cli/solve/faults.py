@@ -153,7 +153,7 @@ class Diagnosis:
         """
         scaled = reached / self.scales.columns
         try:
-            if (steep := self._steep(scaled)) is not None:
+            if (steep := self.steep(reached)) is not None:
                 return steep
             near = self._nearest(scaled)
             found = self._locked(near) or self._singular(start, rank, (near, scaled))
@@ -182,12 +182,12 @@ class Diagnosis:
         eq = self.instant.work.eq
         return eq.phi / rows, eq.J * columns / rows[:, None]
 
-    def _steep(self, x: np.ndarray) -> str | None:
-        """Name the force whose expression has an infinite derivative at scaled coordinates (n,), as a root at zero."""
+    def steep(self, reached: np.ndarray) -> str | None:
+        """Name the force whose expression has an infinite derivative at coordinates (n,), as a root at zero."""
         signals = self.problem.model.signals
         if not isinstance(signals, Signals):
             return None
-        self._at(x)
+        self._at(reached / self.scales.columns)
         work: Any = self.instant.work.kin.signals
         for (f, component), place in self.problem.names.expressions.items():
             u = int(signals.of_force[f, component])

@@ -50,6 +50,17 @@ def test_a_root_at_zero_has_no_derivative(tmp_path, value):
         mbsim.run(path, sensitivity="none")
 
 
+@pytest.mark.interpreted
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "recursive, integrator: rk4"])
+def test_a_power_of_time_that_begins_on_a_step_has_no_derivative(formulation):
+    """Formulations of open trees said that a number overflowed."""
+    text = MODEL.replace("VALUE", "if(t < F, 0, (t - F)**0.9)").replace("F: 2", "F: 0.3")
+    text = text.replace("{step", f"{{formulation: {formulation}, sensitivity: {{method: ddm}}, step")
+    told = r"'push' has no finite derivative in the step to t = 0.3 s: forces.push.value .*model.yaml:8:"
+    with np.errstate(divide="ignore", invalid="ignore"), pytest.raises(AnalysisError, match=told):
+        mbsim.loads(text.replace("\nanalysis", "\nobjectives: {e: {final: x}}\nanalysis")).run()
+
+
 def swing(t):
     return np.cos(7.0 * t)
 

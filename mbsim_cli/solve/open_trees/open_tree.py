@@ -374,6 +374,10 @@ class OpenTreeSimulation:
             undefined = undefined_at(self.problem, self.theta, t + late, z + late * zd, zd)
             if undefined is not None:
                 return undefined
+        if status == Status.NOT_FINITE and self.dtype is np.float64:
+            steep = Diagnosis(self.problem, self.theta, time).steep(self.state.z)
+            if steep is not None:
+                return steep
         if self.consistency and self.dtype is np.float64:
             diagnosis, later = (Diagnosis(self.problem, self.theta, t) for t in (time, time + ahead))
             found = self.consistency.contradiction_at(self.state.z, self.dyn.kin.expected, time)
