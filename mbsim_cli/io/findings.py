@@ -276,6 +276,7 @@ def write_state_space(path: Path, content: Mapping[str, Any], *, force: bool) ->
                 for name, axes in STATE_SPACE_AXES.items():
                     scales.store(name, content[name], axes)
                 scales.store("output_value", content["output_values"], ("output",))
+                scales.close()
             return
         plain: dict[str, Any] = {name: np.asarray(value) for name, value in content.items()}
         with temporary.open("wb") as file:

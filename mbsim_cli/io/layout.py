@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -178,50 +179,60 @@ def _copied(columns: Sequence[np.ndarray], rows: slice) -> list[np.ndarray]:
 
 
 # Datasets and attributes by the low-level functions of HDF5: equal to those of h5py, four times as fast.
-#
-# Models with thousands of sensors have three datasets per sensor: its values, their derivatives and the units of these.
 
 TEXT = h5py.string_dtype()
 _TEXT_TYPE = h5t.py_create(TEXT, logical=True)
 _ONE = h5s.create(h5s.SCALAR)
-_TEXTS = "texts"  # a kind of dataset, in groups that list names in sorted order
+SMALL = 4096  # bytes; HDF5 allows 64 KB
 
 
-class Datasets:
-    """Creates datasets; reuses the property list of the first dataset with the same layout, which is faster."""
+@lru_cache(maxsize=256)
+def _properties(chunks: tuple[int, ...] = (), compressed: bool = False, compact: bool = False) -> h5p.PropDCID:
+    """Properties of datasets, stored in chunks, in one piece, or ``compact`` beside their names."""
+    found = h5p.create(h5p.DATASET_CREATE)
+    found.set_obj_track_times(False)
+    if compact:
+        found.set_layout(h5d.COMPACT)
+    if chunks:
+        found.set_chunk(chunks)
+    if compressed:
+        found.set_deflate(LEVEL)  # bytes unshuffled: whole numbers repeat
+    return found
+
+
+def write_fixed(group: h5py.Group, name: str, values: Any, dtype: Any = None) -> h5py.Dataset:
+    """Write a number, a text, or an array of fixed size; arrays of texts have the type ``TEXT``."""
+    is_text = dtype is TEXT or isinstance(values, str)
+    content = np.array(values, TEXT if is_text else dtype, order="C")
+    kind = _TEXT_TYPE if is_text else h5t.py_create(content.dtype, logical=True)
+    properties = _properties(compact=content.nbytes < SMALL)
+    made = h5d.create(group.id, name.encode(), kind, h5s.create_simple(content.shape), properties)
+    made.write(h5s.ALL, h5s.ALL, content)
+    return h5py.Dataset(made)
+
+
+def set_text(thing: h5py.Dataset | h5py.Group, name: str, text: str) -> None:
+    """Give a dataset or group a new attribute, a text."""
+    h5a.create(thing.id, name.encode(), _TEXT_TYPE, _ONE).write(np.array(text, TEXT))
+
+
+# Axes of a result file, cached: opening an axis again takes as long as creating a dataset.
+
+_LABELS = h5t.py_create(h5py.string_dtype("ascii"), logical=True)
+_REFERENCES = h5t.py_create(h5py.vlen_dtype(h5py.ref_dtype), logical=True)
+_LISTED = np.dtype([("dataset", h5py.ref_dtype), ("dimension", "u4")], align=True)
+MOST_LISTED = 1000  # datasets that a scale lists; HDF5 limits it to some 4000
+
+
+class Scales:
+    """A file that is written: its groups, and dimension scales in its root."""
 
     def __init__(self, file: h5py.File):
+        self.file = file
         self._groups: dict[str, h5py.Group] = {"": file}
-        self._kinds: dict[object, h5p.PropDCID] = {}
-
-    def growing(
-        self, path: str, widths: tuple[int, ...], dtype: str, rows: int, compression: dict[str, object]
-    ) -> h5py.Dataset:
-        """An empty dataset (0, *widths) that grows along its first axis, in chunks of ``rows`` rows."""
-        shape, chunks = (0, *widths), (rows, *widths)
-        stated = {"shape": shape, "dtype": dtype, "maxshape": (None, *widths), "chunks": chunks} | compression
-        space = h5s.create_simple(shape, (h5s.UNLIMITED, *widths))
-        numbers = h5t.py_create(np.dtype(dtype), logical=True)
-        return self._made(path, (chunks, dtype, bool(compression)), stated, numbers, space)
-
-    def texts(self, path: str, entries: np.ndarray) -> h5py.Dataset:
-        """A dataset of texts."""
-        stated = {"shape": entries.shape, "dtype": TEXT}
-        dataset = self._made(path, _TEXTS, stated, _TEXT_TYPE, h5s.create_simple(entries.shape))
-        dataset.id.write(h5s.ALL, h5s.ALL, entries.astype(TEXT))
-        return dataset
-
-    def _made(
-        self, path: str, kind: object, stated: Mapping[str, Any], numbers: h5t.TypeID, space: h5s.SpaceID
-    ) -> h5py.Dataset:
-        """A dataset of a kind; the first one is made by h5py as ``stated``."""
-        folder, _, name = path.rpartition("/")
-        group = self._group(folder, kind != _TEXTS)
-        if kind not in self._kinds or not name.isascii():
-            dataset = group.create_dataset(name, **stated)
-            self._kinds[kind] = dataset.id.get_create_plist()
-            return dataset
-        return h5py.Dataset(h5d.create(group.id, name.encode(), numbers, space, self._kinds[kind]))
+        self._scales: dict[str, h5py.Dataset] = {}
+        self._listed: dict[str, list[tuple[h5py.Reference, int]]] = {}  # datasets and dimensions that each scale labels
+        self._attributes: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def _group(self, path: str, ordered: bool) -> h5py.Group:
         """The group at a path, created if missing; an ``ordered`` one lists names in the order of creation."""
@@ -231,88 +242,87 @@ class Datasets:
             self._groups[path] = parent[name] if name in parent else parent.create_group(name, track_order=ordered)
         return self._groups[path]
 
-
-def set_text(dataset: h5py.Dataset, name: str, text: str) -> None:
-    """Set an attribute of a dataset to a text."""
-    if h5a.exists(dataset.id, name.encode()):
-        dataset.attrs[name] = text
-    else:
-        h5a.create(dataset.id, name.encode(), _TEXT_TYPE, _ONE).write(np.asarray(text, dtype=TEXT))
-
-
-# Axes of a result file, cached: opening an axis again takes as long as creating a dataset.
-
-_REFERENCES = h5py.h5t.py_create(h5py.vlen_dtype(h5py.ref_dtype), logical=True)
-MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list each time, and limits it to some 4000 entries
-
-
-class Scales:
-    """Dimension scales in the root of a file that is written."""
-
-    def __init__(self, file: h5py.File):
-        self.file, self.datasets = file, Datasets(file)
-        self._scales: dict[str, h5py.Dataset] = {}
-        self._listed: dict[str, int] = {}  # datasets that each scale lists
-        self._referring: dict[tuple[str, ...], np.ndarray] = {}
-
     def length(self, name: str) -> int:
         """Number of labels of an axis."""
         return len(self._scale(name))
 
     def _scale(self, name: str) -> h5py.Dataset:
         if name not in self._scales:
-            self._scales[name] = self.file[name]
-            self._listed[name] = _listed(self._scales[name])
+            self._scales[name], self._listed[name] = self.file[name], []
         return self._scales[name]
 
     def attach(self, dataset: h5py.Dataset, names: Sequence[str]) -> None:
-        """Attach a scale to each dimension of a dataset; a scale lists its first ``MOST_LISTED`` datasets.
+        """Attach a scale to each dimension of a dataset, by attributes: HDF5 would rewrite the lists of scales."""
+        labels, references = self._attributes_of(tuple(names))
+        space = h5s.create_simple((len(names),))
+        h5a.create(dataset.id, b"DIMENSION_LABELS", _LABELS, space).write(labels)
+        h5a.create(dataset.id, b"DIMENSION_LIST", _REFERENCES, space).write(references)
+        for dimension, name in enumerate(names):
+            if len(self._listed[name]) < MOST_LISTED:
+                self._listed[name].append((dataset.ref, dimension))
+
+    def _attributes_of(self, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Names of scales and references to them, in the form of attributes of a dataset."""
+        if names not in self._attributes:
+            references = np.empty(len(names), h5py.vlen_dtype(h5py.ref_dtype))
+            references[:] = [np.array([self._scale(name).ref], h5py.ref_dtype) for name in names]
+            labels = np.array([name.encode() for name in names], h5py.string_dtype("ascii"))
+            self._attributes[names] = labels, references
+        return self._attributes[names]
+
+    def close(self) -> None:
+        """Close the file; before that list in each scale the first datasets that it labels.
 
         Readers follow references from a dataset to its scales; only programs that delete scales use these lists.
         """
-        scales = [self._scale(name) for name in names]
-        for dimension, name in enumerate(names):  # by the functions of HDF5: a walk over dataset.dims takes longer
-            h5py.h5ds.set_label(dataset.id, dimension, name.encode())
-        if max(self._listed[name] for name in names) < MOST_LISTED:
-            for dimension, (name, scale) in enumerate(zip(names, scales, strict=True)):
-                h5py.h5ds.attach_scale(dataset.id, scale.id, dimension)
-                self._listed[name] += 1
-        else:
-            space = h5py.h5s.create_simple((len(scales),))
-            h5py.h5a.create(dataset.id, b"DIMENSION_LIST", _REFERENCES, space).write(self._references(tuple(names)))
-
-    def _references(self, names: tuple[str, ...]) -> np.ndarray:
-        """References to scales in the form of the attribute DIMENSION_LIST."""
-        if names not in self._referring:
-            references = np.empty(len(names), object)
-            references[:] = [np.array([self._scale(name).ref], h5py.ref_dtype) for name in names]
-            self._referring[names] = references.astype(h5py.vlen_dtype(h5py.ref_dtype))
-        return self._referring[names]
+        kind = h5t.py_create(_LISTED, logical=True)
+        for name, listed in self._listed.items():
+            if listed:
+                space = h5s.create_simple((len(listed),))
+                h5a.create(self._scale(name).id, b"REFERENCE_LIST", kind, space).write(np.array(listed, _LISTED))
+        self.file.close()
 
     def axis(self, name: str, labels: Sequence[str] | np.ndarray, unit: str | None = None) -> None:
         """Create an axis with its labels: texts, or numbers in a unit."""
-        texts = not isinstance(labels, np.ndarray)
-        dataset = self.file.create_dataset(name, data=list(labels) if texts else labels, dtype=TEXT if texts else None)
+        dataset = write_fixed(self.file, name, labels, None if isinstance(labels, np.ndarray) else TEXT)
         dataset.make_scale(name)
         if unit is not None:
             set_unit(dataset, unit)
 
-    def store(
-        self, path: str, values: Any, axes: Sequence[str], unit: str | Sequence | None = None, **properties: Any
+    def growing(
+        self, path: str, widths: tuple[int, ...], dtype: str, rows: int, compressed: bool = False
     ) -> h5py.Dataset:
-        """Create a dataset along axes, with one unit, or units along the axes as in ``set_units``."""
-        dataset = self.file.create_dataset(path, data=values, **properties)
+        """Create an empty dataset (0, *widths) that grows along its first axis, in chunks of ``rows`` rows."""
+        folder, _, name = path.rpartition("/")
+        space = h5s.create_simple((0, *widths), (h5s.UNLIMITED, *widths))
+        kind, properties = h5t.py_create(np.dtype(dtype), logical=True), _properties((rows, *widths), compressed)
+        return h5py.Dataset(h5d.create(self._group(folder, ordered=True).id, name.encode(), kind, space, properties))
+
+    def store(
+        self,
+        path: str,
+        values: Any,
+        axes: Sequence[str],
+        unit: str | Sequence | None = None,
+        dtype: Any = None,
+        **properties: Any,
+    ) -> h5py.Dataset:
+        """Create a dataset along axes, with one unit, or units along the axes as in ``set_units``.
+
+        With ``properties`` h5py creates it.
+        """
+        folder, _, name = path.rpartition("/")
+        group = self._group(folder, ordered=False)
+        if properties:
+            dataset = group.create_dataset(name, data=values, dtype=dtype, **properties)
+        else:
+            dataset = write_fixed(group, name, values, dtype)
         self.attach(dataset, axes)
         if isinstance(unit, str):
             set_unit(dataset, unit)
         elif unit is not None:
             set_units(self, dataset, axes, np.array(unit, dtype=object))
         return dataset
-
-
-def _listed(scale: h5py.Dataset) -> int:
-    name = b"REFERENCE_LIST"
-    return h5py.h5a.open(scale.id, name).shape[0] if h5py.h5a.exists(scale.id, name) else 0
 
 
 # Parts of a result file of fixed size (origin, axes, tables), and empty datasets for histories.
@@ -323,7 +333,6 @@ CACHE = {"rdcc_nslots": 61, "rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
 MOST_CACHED = 512 * CHUNK_BYTES  # of all datasets together: chunks are smaller where there are many datasets
 MOST_ROWS = 16384  # of a chunk
 LEVEL = 1
-COMPRESSION = {"compression": "gzip", "compression_opts": LEVEL}  # bytes unshuffled: whole numbers repeat
 SECONDS = ("step", "duration")  # of the options; all others are plain numbers
 
 
@@ -383,8 +392,8 @@ def write_origin(file: h5py.File, provenance: Provenance) -> None:
     file.attrs.update({"mbsim_version": mbsim_cli.__version__, "created": created, "command": command})
     file.attrs["model_sha256"] = provenance.model_sha256
     meta = file.create_group("meta", track_order=True)
-    meta.create_dataset("model_file", data=storable(provenance.model_file), dtype=TEXT)
-    meta.create_dataset("model_yaml", data=provenance.model_text, dtype=TEXT)
+    write_fixed(meta, "model_file", storable(provenance.model_file))
+    write_fixed(meta, "model_yaml", provenance.model_text)
     tables = {
         "included": {storable(name): text for name, text in provenance.included.items()},
         "parameters": provenance.overrides,
@@ -401,14 +410,14 @@ def write_scalars(
     """Write a group of scalars, numbers with their unit; | replaces slashes in names, which would nest groups."""
     group = parent.create_group(name, track_order=True)
     for key, value in entries.items():
-        dataset = group.create_dataset(key.replace("/", "|"), data=value)
-        if dataset.dtype.kind in "iuf":
+        dataset = write_fixed(group, key.replace("/", "|"), value)
+        if np.asarray(value).dtype.kind in "iuf":
             set_unit(dataset, units.get(key, "1"))
 
 
 def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
     """Write texts as a dimension scale of their own."""
-    group.create_dataset(name, data=list(texts), dtype=TEXT).make_scale(name)
+    write_fixed(group, name, texts, TEXT).make_scale(name)
 
 
 def texts(dataset: h5py.Dataset | None) -> list[str]:
@@ -419,8 +428,7 @@ def texts(dataset: h5py.Dataset | None) -> list[str]:
 def write_axes(scales: Scales, origin: Origin) -> None:
     """Create the axes as dimension scales in the root group, where netCDF readers look for them."""
     file, names, parameters = scales.file, origin.names, origin.parameters
-    chunks = (_chunk_of(origin.times, CHUNK_BYTES // 8),)
-    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=chunks)
+    time = scales.growing("time", (), "f8", _chunk_of(origin.times, CHUNK_BYTES // 8))
     set_unit(time, "s")
     time.make_scale("time")
     for name, entries in origin.axes.items():
@@ -456,8 +464,7 @@ def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units:
     set_unit(dataset, in_words(units))
     if units.size > 1:
         changing = [axis for axis, size in zip(axes, units.shape, strict=True) if size > 1]
-        listed = scales.datasets.texts(f"units{dataset.name}", np.squeeze(units))
-        scales.attach(listed, changing)
+        scales.store(f"units{dataset.name}", np.squeeze(units), changing, dtype=TEXT)
 
 
 def column_units(file: h5py.File, path: str) -> list[str]:
@@ -491,7 +498,7 @@ def create_history(scales: Scales, row: Variable, of: int, times: int, compresse
     widths = tuple(map(scales.length, row.axes))
     chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
     steps = _chunk_of(times, chunk_bytes // (8 * int(np.prod(widths))))
-    dataset = scales.datasets.growing(row.path, widths, row.dtype, steps, COMPRESSION if compressed else {})
+    dataset = scales.growing(row.path, widths, row.dtype, steps, compressed)
     scales.attach(dataset, ("time", *row.axes))
     set_units(scales, dataset, row.axes, row.unit)
     return dataset

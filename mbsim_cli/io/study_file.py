@@ -64,6 +64,7 @@ def write_study(
                 _write_table(scales, table)
                 if sensors:
                     _write_tracks(scales, sensors, tracks, len(table.design))
+                scales.close()
             if sink.error is not None:
                 raise sink.error
         except (RuntimeError, ValueError) as error:

@@ -14,7 +14,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import layout
 from mbsim_cli.io.findings import FieldOnMesh, History, store_fields, store_history, store_modes, store_responses
-from mbsim_cli.io.layout import TEXT, KeptRows, Origin, Scales, element_axis, set_unit, texts
+from mbsim_cli.io.layout import TEXT, KeptRows, Origin, Scales, element_axis, set_text, set_unit, texts, write_fixed
 from mbsim_cli.io.target import Occupied, Sink, TemporaryFile, appeared, may_replace
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import quotients
@@ -268,7 +268,7 @@ class ResultWriter:
         if warnings:
             layout.write_texts(self._file["meta"], "warnings", warnings)
         self._file.attrs["status"] = status
-        self._file.close()
+        self._scales.close()
         self._require_written()
         self._temporary.sync()
 
@@ -299,10 +299,9 @@ def _store_objective(scales: Scales, result: ObjectiveResult, parameter_units: S
     """Write the value of an objective, its derivatives, and their estimated errors."""
     place = f"objectives/{result.name}"
     group = scales.file.create_group(place, track_order=True)
-    group.attrs["description"] = result.description
-    group["value"] = float(result.value)
-    set_unit(group["value"], result.unit)
-    group.attrs["method"] = result.method
+    set_text(group, "description", result.description)
+    set_unit(write_fixed(group, "value", float(result.value)), result.unit)
+    set_text(group, "method", result.method)
     if result.flags:
         layout.write_texts(group, "flags", result.flags)
     if result.undefined:
@@ -314,7 +313,7 @@ def _store_objective(scales: Scales, result: ObjectiveResult, parameter_units: S
         if values is not None and len(values):
             units = quotients((result.unit,), parameter_units)[0]
             stored = scales.store(f"{place}/{name}", np.asarray(values, dtype=float), ("parameter",), units)
-            stored.attrs["method"] = result.method
+            set_text(stored, "method", result.method)
 
     store_derivatives("gradient", result.gradient)
     of_elements = {"gradient_fields": result.by_fields, "discretisation_fields": result.off_by_fields}
@@ -322,8 +321,7 @@ def _store_objective(scales: Scales, result: ObjectiveResult, parameter_units: S
         for name, numbers in fields.items():
             scales.store(f"{place}/{kind}/{name}", numbers, (element_axis(name),), result.unit)
     if result.discretisation is not None:
-        group["discretisation"] = float(result.discretisation[0])
-        set_unit(group["discretisation"], result.unit)
+        set_unit(write_fixed(group, "discretisation", float(result.discretisation[0])), result.unit)
         store_derivatives("gradient_discretisation", result.discretisation[1:])
 
 
@@ -332,7 +330,7 @@ def _describe_multipliers(file: h5py.File, findings: Findings) -> None:
     for kind, note in findings.multipliers.items():
         for path in (f"multipliers/{kind}", f"sensitivity/multipliers/{kind}"):
             if path in file:
-                file[path].attrs["description"] = note
+                set_text(file[path], "description", note)
     if findings.undetermined:
         file["multipliers"].attrs["undetermined"] = ", ".join(findings.undetermined)
     for name, reason in findings.undetermined_sensors.items():
