@@ -11,9 +11,11 @@ numba's libraries of code, their passes, and the registration of types, which ar
 """
 
 import gc
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from inspect import isbuiltin
 from itertools import islice
 from typing import Any
 
@@ -26,9 +28,14 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.datamodel import models
 from numba.core.extending import register_model
 from numba.core.imputils import lower_getattr_generic
-from numba.core.typed_passes import NopythonRewrites, NopythonTypeInference
+from numba.core.targetconfig import ConfigStack
+from numba.core.typed_passes import InlineOverloads, NopythonRewrites, NopythonTypeInference
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.core.untyped_passes import InlineClosureLikes
 
+# Steps of numba for what kernels do not contain: closures, definitions that say "inline", expressions of whole arrays.
+NOT_NEEDED = {InlineClosureLikes, InlineOverloads, NopythonRewrites}
+_OPERATORS = frozenset(each for each in vars(operator).values() if isbuiltin(each))
 # Instructions; LLVM's limit is about a fifth of that, and constant arguments may halve a function.
 INLINED_AT_MOST = 500
 
@@ -192,9 +199,31 @@ class LinkingCompiler(CompilerBase):
     def define_pipelines(self) -> list:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(_Begin, NopythonTypeInference)
-        passes.passes = [each for each in passes.passes if each[0] is not NopythonRewrites]  # of array expressions
+        passes.passes = [each for each in passes.passes if each[0] not in NOT_NEEDED]
         passes.finalize()
         return [passes]
+
+
+# Operators ------------------------------------------------------------------------------------------------------------
+
+_search = types.Function.get_call_type
+_signatures: dict[tuple, Any] = {}
+
+
+def _call_type(function: Any, context: Any, operands: tuple, by_name: dict) -> Any:
+    """The signature of a call. numba by itself searches that of each ``+`` anew, among those of texts and dates too.
+
+    A definition in Python is compiled as its caller is, put into callers or not.
+    """
+    if function.typing_key not in _OPERATORS:
+        return _search(function, context, operands, by_name)
+    key = context, function, operands, getattr(ConfigStack.top_or_none(), "forceinline", None)
+    if key not in _signatures:
+        _signatures[key] = _search(function, context, operands, by_name)
+    return _signatures[key]
+
+
+types.Function.get_call_type = _call_type
 
 
 # Groups of arrays by reference ----------------------------------------------------------------------------------------
