@@ -2,7 +2,7 @@
 
 import csv
 import warnings
-from collections import UserDict
+from collections import Counter, UserDict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from json import dumps
@@ -140,8 +140,9 @@ def _cells(lines: Iterable[str], delimiter: str) -> list[str]:
 
 
 def _faults_of_columns(path: Path, names: list[str], delimiter: str, above: int, empty: bool) -> dict[str, str]:
-    """By column, a message on its first cell that is no number; ValueError for lines with another number of cells."""
+    """By column, a message on its cells that are no numbers; ValueError for lines with another number of cells."""
     faults: dict[str, str] = {}
+    wrong = Counter[str]()
     with path.open(newline="", encoding="utf-8-sig") as stream:
         for count, line in enumerate(stream, start=1):
             if count <= above or not line.strip():
@@ -151,11 +152,15 @@ def _faults_of_columns(path: Path, names: list[str], delimiter: str, above: int,
                 hint = "; decimals stand behind a point" if delimiter == "," and len(cells) == 2 * len(names) else ""
                 raise ValueError(f"{len(names)} names stand over {len(cells)} columns in line {count}{hint}")
             for name, cell in zip(names, cells, strict=True):
-                if name not in faults and not _is_number(cell) and (cell or not empty):
+                if _is_number(cell) or (empty and not cell):
+                    continue
+                wrong[name] += 1
+                if name not in faults:
                     hint = "; decimals stand behind a point" if _is_number(cell.replace(",", ".")) else ""
                     what = f"holds {cell!r}, which is not a number" if cell else "is empty"
                     faults[name] = f"column {name!r} {what}, in line {count}{hint}"
-    return faults
+    several = {name: f"{faults[name]}; {count} of its cells are wrong" for name, count in wrong.items() if count > 1}
+    return faults | several
 
 
 def _is_number(text: str) -> bool:

@@ -40,6 +40,7 @@ def test_other_delimiters(tmp_path, delimiter, text):
         ("", "it is empty"),
         ("t,a\n0,1\n1,\n", "column 'a' is empty, in line 3"),
         ("t,a\n0,1\n\n1,x\n", "column 'a' holds 'x', which is not a number, in line 4"),
+        ("t,a\n0,x\n1,2\n2,\n", "column 'a' holds 'x', which is not a number, in line 2; 2 of its cells are wrong"),
         ("t,a\n0,\u0661\n", "column 'a' holds '\u0661', which is not a number, in line 2"),
         ("# of 2026\nt,a\n0,1,2\n1,2,3\n", "2 names stand over 3 columns in line 3"),
         ("t,a\n0,1\n1\n", "2 names stand over 1 columns in line 3"),
