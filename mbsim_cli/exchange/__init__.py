@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError, os_errors
-from mbsim_cli.exchange.robot import (
-    GROUND,
-    NO_POINTS,
-    Joint,
-    Names,
-    Robot,
-    give_unphysical_inertias_away,
-    require_finite,
-)
+from mbsim_cli.exchange.robot import GROUND, NO_POINTS, Joint, Names, Robot, give_inertias_away, require_finite
 from mbsim_cli.exchange.xml import mesh_file, root_of, words
 from mbsim_cli.system import open_regular
 
@@ -49,7 +41,7 @@ def read(path: Path, floating: bool | None = None) -> Robot:
         if joint.limits is not None and not joint.limits[0] < joint.limits[1]:
             robot.remarks.append(f"not taken over: limits of {joint.name}, {words(joint.limits)}, which leave no room")
             joint.limits = None
-    give_unphysical_inertias_away(robot)
+    give_inertias_away(robot)
     return robot
 
 

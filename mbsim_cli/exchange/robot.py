@@ -197,7 +197,7 @@ def require_finite(robot: Robot) -> None:
                 raise InputOutputError(f"{robot.source}: {key} of {part.name} is not finite")
 
 
-def give_unphysical_inertias_away(robot: Robot) -> None:
+def give_inertias_away(robot: Robot) -> None:
     """Add mass and inertia of physically impossible bodies to the bodies that they are fixed to.
 
     Files of robots often state inertias whose principal moments violate the triangle inequalities. The sum with the

@@ -13,16 +13,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.io.guard import (
-    DAMAGED,
-    FORMAT,
-    FormatError,
-    attribute,
-    read_checked,
-    reason_of,
-    require_plain,
-    require_result,
-)
+from mbsim_cli.io import guard
 from mbsim_cli.io.target import FileKind, replaced
 from mbsim_cli.system import open_regular
 
@@ -53,12 +44,12 @@ def read_table(path: Path, delimiter: str = ",", empty: bool = False) -> Mapping
     try:
         open_regular(path).close()
         if path.suffix.lower() in HDF5_SUFFIXES:
-            return read_checked(path, _hdf5_columns)
+            return guard.read_checked(path, _hdf5_columns)
         return _read_csv(path, delimiter, empty)
     except UnicodeDecodeError as error:
         raise InputOutputError(f"cannot read {path}: it is no text in UTF-8; save it as such") from error
-    except (*DAMAGED, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or reason_of(error)
+    except (*guard.DAMAGED, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or guard.reason_of(error)
         raise InputOutputError(f"cannot read {path}: {reason}") from error
 
 
@@ -71,16 +62,16 @@ def read_numbers(path: Path, dataset: str) -> np.ndarray:
             known: list[str] = []
             file.visititems(lambda name, one: known.append(name) if isinstance(one, h5py.Dataset) else None)
             has = f"it has {', '.join(known[:MOST_NAMED])}" if known else "it has none"
-            raise FormatError(f"there is no dataset of numbers {dataset!r}; {has}")
+            raise guard.FormatError(f"there is no dataset of numbers {dataset!r}; {has}")
         return np.asarray(item[()], dtype=float)
 
     try:
         open_regular(path).close()
-        return read_checked(path, read)
+        return guard.read_checked(path, read)
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
-    except DAMAGED as error:
-        raise InputOutputError(f"cannot read {path}: {reason_of(error)}") from error
+    except guard.DAMAGED as error:
+        raise InputOutputError(f"cannot read {path}: {guard.reason_of(error)}") from error
 
 
 def _read_csv(path: Path, delimiter: str, empty: bool) -> Mapping[str, np.ndarray]:
@@ -177,10 +168,10 @@ def _hdf5_columns(file: h5py.File) -> dict[str, np.ndarray]:
     for name in file:
         item = file[name] if isinstance(file.get(name, getlink=True), h5py.HardLink) else None
         if isinstance(item, h5py.Dataset) and item.ndim == 1 and item.dtype.kind in "fiu":
-            require_plain(item)
+            guard.require_plain(item)
             columns[name] = np.asarray(item[()], dtype=float)
-    if attribute(file, "format") == FORMAT:
-        require_result(file)
+    if guard.attribute(file, "format") == guard.FORMAT:
+        guard.require_result(file)
         names = [name.decode() for name in file["coordinates/name"][()]]
         for kind, suffix in _RATES.items():
             # names of coordinates that are stored negated begin with a minus sign

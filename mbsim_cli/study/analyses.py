@@ -11,14 +11,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.model.standard_data import is_consistent
 from mbsim_cli.solve.breakpoints import begins_unseen, bends
-from mbsim_cli.study.diagnostics.health import (
-    Diagnostics,
-    Health,
-    ModalHealth,
-    ResponseHealth,
-    RestHealth,
-    TorqueHealth,
-)
+from mbsim_cli.study.diagnostics import health
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.objectives import Objective
@@ -63,7 +56,7 @@ class Analysis(ABC):
         raise NotImplementedError  # of kinds without an adjoint, which ``require_adjoint`` refuses before a run
 
     @abstractmethod
-    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Diagnostics:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.Diagnostics:
         """Diagnostics of a run, which take its blocks one by one."""
 
     def verify(self, model: str, assembled: "Assembled", seed: int) -> Iterator["Comparison"]:
@@ -113,11 +106,11 @@ class ForwardDynamics(Analysis):
             tape.initial = natural_start(problem)[1] if problem.options.natural else assemble(problem)
         return pull_back(problem, tape, *request)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Health:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
         conserves, unseen = keeps_energy(problem), begins_unseen(problem)
         jumps = problem.theta.real[list(problem.jumps)]
-        return Health(problem.options, problem.names, conserves, problem.touching, unseen, bends(problem), jumps)
+        return health.Health(problem.options, problem.names, conserves, problem.touching, unseen, bends(problem), jumps)
 
 
 def keeps_energy(problem: Problem) -> bool:
@@ -165,9 +158,9 @@ class InverseDynamics(Analysis):
 
         return (pull_back_inverse if problem.drives is None else pull_back_loops)(problem, tape, *request)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> TorqueHealth:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.TorqueHealth:
         """The largest torque."""
-        return TorqueHealth(problem)
+        return health.TorqueHealth(problem)
 
     def verify(self, model: str, assembled: "Assembled", seed: int) -> Iterator["Comparison"]:
         """Derivatives of torques by the motion and by parameters."""
@@ -206,9 +199,9 @@ class Equilibrium(Analysis):
                 pass
         return pull_back_equilibrium(problem, tape, *request)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> RestHealth:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.RestHealth:
         """Stability, natural frequencies, and coordinates that no force determines."""
-        return RestHealth(problem, objectives)
+        return health.RestHealth(problem, objectives)
 
 
 # Kinematics: a motion that laws determine completely, and the forces that it needs.
@@ -234,9 +227,9 @@ class Kinematics(Analysis):
             tape.initial = assemble(problem, motion_only=True)
         return pull_back(problem, tape, *request)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Health:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.Health:
         """Drift, iterations, and singular positions."""
-        return Health(problem.options, problem.names)
+        return health.Health(problem.options, problem.names)
 
 
 # Small motions about an equilibrium or a steady motion: modes and frequency responses.
@@ -253,9 +246,9 @@ class Modes(Analysis):
 
         return modes(problem)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Diagnostics:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.Diagnostics:
         """Stability, equal eigenvalues, motions that are not steady."""
-        return ModalHealth(problem, objectives)
+        return health.ModalHealth(problem, objectives)
 
 
 class FrequencyResponse(Modes):
@@ -267,9 +260,9 @@ class FrequencyResponse(Modes):
 
         return responses(problem)
 
-    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> Diagnostics:
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.Diagnostics:
         """Stability, and resonances without damping."""
-        return ResponseHealth(problem, objectives)
+        return health.ResponseHealth(problem, objectives)
 
 
 # The kinds of analysis, by the name that model files give them; a new one is registered here.

@@ -5,19 +5,9 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
+from mbsim_cli.study import quadrature
 from mbsim_cli.study.objectives import Final, among
-from mbsim_cli.study.quadrature import (
-    Beside,
-    Continuation,
-    Course,
-    Integrals,
-    Side,
-    beside,
-    continuation,
-    is_on,
-    piece,
-    weighed,
-)
+from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, beside, continuation, is_on, weighed
 from mbsim_cli.study.streams import Stream, Uncertainty
 
 
@@ -67,7 +57,7 @@ class Maximum(Final):
         near = [each for each in near if _may_be_largest(each)]
         if any(is_on(each.jump, at) for each in near):
             return slice(self._middle, self._middle + 1)
-        return piece([each.jump for each in near], self._time, at)
+        return quadrature.piece([each.jump for each in near], self._time, at)
 
     @property
     def _three(self) -> slice:
@@ -213,7 +203,7 @@ class SmoothMaximum(Stream):
         assert objective.sharpness is not None
         self._sharpness = objective.sharpness
         self._top, self._moment = -np.inf, 0.0
-        self._integrals = Integrals(p)  # of exp(s f), and of that times the derivatives
+        self._integrals = quadrature.Integrals(p)  # of exp(s f), and of that times the derivatives
         self._peak = Peak(p)
 
     def take(self, points, rows):

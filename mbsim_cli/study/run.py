@@ -16,15 +16,6 @@ from mbsim_cli.solve.sides import jumped
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.discretisation import Estimates, FirstRun, values_of
-from mbsim_cli.study.diagnostics.steps import (
-    BendingHealth,
-    BushingHealth,
-    CableHealth,
-    ContactHealth,
-    Extremes,
-    FiniteHealth,
-    StiffeningHealth,
-)
 from mbsim_cli.study.diagnostics.undetermined import JumpHealth, MultiplierHealth, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
@@ -43,17 +34,17 @@ class RunDiagnostics:
         self.health = plan.analysis.diagnostics(problem, objectives)
         self.multipliers = MultiplierHealth(problem, objectives)
         self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
-        self.extremes = None if objectives else Extremes(problem.names, assembled.sensor_rows)
+        self.extremes = None if objectives else steps.Extremes(problem.names, assembled.sensor_rows)
         self._all: list[Any] = [self.health, *([self.extremes] if self.extremes else [])]  # in the order of warnings
         if hasattr(problem.model.tree, "block"):  # bodies deform
-            self._all += [BendingHealth(problem), StiffeningHealth(problem)]
+            self._all += [steps.BendingHealth(problem), steps.StiffeningHealth(problem)]
         if assembled.contacts:
-            self._all.append(ContactHealth(problem, assembled.contacts))
+            self._all.append(steps.ContactHealth(problem, assembled.contacts))
         if assembled.turns:
-            self._all.append(BushingHealth(assembled.turns))
+            self._all.append(steps.BushingHealth(assembled.turns))
         cables = assembled.model_file.cables.items()
         if inextensible := [name for name, cable in cables if cable.stiffness is None]:
-            self._all.append(CableHealth(problem.names, inextensible))
+            self._all.append(steps.CableHealth(problem.names, inextensible))
         if problem.branchings:
             self._all.append(JumpHealth(problem))
         jumps: Sequence[Any] = ()
@@ -61,7 +52,7 @@ class RunDiagnostics:
             jumps = jumped(problem)
         calls = set(assembled.model_file.calls.values())
         shown = {name: rows for name, rows in assembled.sensor_rows.items() if name not in calls}
-        self._all += [self.reactions, self.multipliers, FiniteHealth(shown, jumps)]
+        self._all += [self.reactions, self.multipliers, steps.FiniteHealth(shown, jumps)]
 
     def add(self, block: Block) -> None:
         """Pass the next block to every diagnostic."""

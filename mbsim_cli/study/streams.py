@@ -7,20 +7,8 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
-from mbsim_cli.study.quadrature import (
-    INSIDE,
-    TIMES,
-    Beside,
-    Continuation,
-    Course,
-    Side,
-    TimePoints,
-    beside,
-    continuation,
-    intervals,
-    trapezoidal,
-    weighed,
-)
+from mbsim_cli.study import quadrature
+from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, TimePoints, beside, weighed
 
 # Estimated discretisation errors of objectives. Derivation: docs/theory/resolution.md.
 #
@@ -210,7 +198,7 @@ class Stream:
     """
 
     sums = False  # whether it is a sum over time: of time points inside steps, where a run has them
-    per_side = TIMES  # time points on each side of a jump through which the signal is extrapolated to it
+    per_side = quadrature.TIMES  # time points on each side of a jump through which the signal is extrapolated to it
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         self.objective, self.p = objective, p
@@ -229,7 +217,7 @@ class Stream:
         inside = getattr(block, "inside", ())
         for run, points in enumerate(inside if self.sums else ()):
             if run == len(self._within):
-                self._within.append([Beside(jump, self.p, INSIDE) for jump in self.objective.jumps])
+                self._within.append([Beside(jump, self.p, quadrature.INSIDE) for jump in self.objective.jumps])
             if len(points.time):
                 signal = integrand_of(self.objective, points)
                 self._scale.add(points, signal)
@@ -280,7 +268,7 @@ class Stream:
 
     def beyond(self, of: Callable[[Continuation], np.ndarray]) -> np.ndarray:
         """Errors (1 + p,) of the extrapolation to the end: its change with one time point fewer."""
-        if len(self.course.last) < TIMES:
+        if len(self.course.last) < quadrature.TIMES:
             return np.zeros(1 + self.p)
         return np.abs(weighed(of(self.to_end), self._tail) - weighed(of(self._continued(1)), self._tail))
 
@@ -354,7 +342,7 @@ class Stream:
         at_jumps = [tuple(map(self.weights_beside, each.sides())) for each in stored]
         found = np.zeros(len(time), np.result_type(float, to_end, *(each for pair in at_jumps for each in pair)))
         if not self._inside:
-            found += trapezoidal(intervals(time, self.course.jumps))
+            found += quadrature.trapezoidal(quadrature.intervals(time, self.course.jumps))
         found[-len(to_end) :] += to_end
         for each, pair in zip(stored, at_jumps, strict=True):
             for side, weights in zip(beside(each.jump, time), pair, strict=True):
@@ -386,7 +374,7 @@ class Stream:
         behind = max((int(np.searchsorted(last, each.jump.behind[0])) for each in self._stored), default=0)
         behind = behind if self.sums or len(last) - behind > 1 else 0
         first = min(fewer + behind, len(last) - 1)
-        found = continuation(last[first:], self.end)
+        found = quadrature.continuation(last[first:], self.end)
         return found if not first else Continuation(*(np.pad(weights, (first, 0)) for weights in found))
 
     def by_end(self, rate: Any) -> np.ndarray:

@@ -8,22 +8,10 @@ import numpy as np
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC, poses
 from mbsim_cli.errors import counted, with_digits
+from mbsim_cli.model import standard_data as sid
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, STEP, Names
 from mbsim_cli.model.problem import Block, InverseBlock, Problem
-from mbsim_cli.model.standard_data import (
-    J0,
-    J2,
-    KE,
-    MASS,
-    ME,
-    MODE_ROWS,
-    MODES,
-    OE1,
-    OWN_MODE_ROWS,
-    OWN_PAIR_ROWS,
-    PAIR_ROWS,
-)
 from mbsim_cli.solve.breakpoints import ends, terms_of
 from mbsim_cli.system import cached_property
 
@@ -359,7 +347,7 @@ def _elastic_bodies(problem: Problem) -> Iterator[_Elastic]:
     for number, offset, deviation, n in of_each:
         name, numbers = problem.names.bodies[number], problem.theta[offset:].real
         columns = [place[f"{name}.q{k + 1}"] for k in range(n)]
-        pairs = numbers[MODES + n * MODE_ROWS :][: n * n * PAIR_ROWS].reshape(n, PAIR_ROWS, n)
+        pairs = numbers[sid.MODES + n * sid.MODE_ROWS :][: n * n * sid.PAIR_ROWS].reshape(n, sid.PAIR_ROWS, n)
         yield _Elastic(name, int(number), columns, numbers, pairs, int(deviation))
 
 
@@ -372,10 +360,10 @@ class BendingHealth:
     def __init__(self, problem: Problem):
         self._bodies: list[tuple[str, list[int], np.ndarray]] = []  # name, elastic coordinates (n), by_size (n, n)
         for body in _elastic_bodies(problem):
-            mass = body.numbers[MASS]
-            size = body.numbers[J0 : J0 + 3].sum() / 2 / mass
+            mass = body.numbers[sid.MASS]
+            size = body.numbers[sid.J0 : sid.J0 + 3].sum() / 2 / mass
             if size > 0:
-                self._bodies.append((body.name, body.columns, body.pairs[:, ME] / mass / size))
+                self._bodies.append((body.name, body.columns, body.pairs[:, sid.ME] / mass / size))
         self._largest = [0.0] * len(self._bodies)
         self._since: list[float | None] = [None] * len(self._bodies)
 
@@ -448,20 +436,20 @@ def _added(body: _Elastic, turned: np.ndarray, positions: np.ndarray) -> float:
     """
     spin = np.einsum("kji,kjl->kil", turned.real, turned.imag / STEP)
     spin = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
-    inertia = body.numbers[J0 + SYMMETRIC]  # about the origin of its frame; over its largest moment:
+    inertia = body.numbers[sid.J0 + SYMMETRIC]  # about the origin of its frame; over its largest moment:
     inertia = inertia / np.linalg.eigvalsh(inertia)[-1]  # about the axis of a rod turning stretches nothing
     squared = np.einsum("ki,ij,kj->k", spin, inertia, spin)
     q = positions[:, body.columns]
-    work, energy = (np.einsum("ki,ij,kj->k", q, body.pairs[:, rows], q) for rows in (ME, KE))
+    work, energy = (np.einsum("ki,ij,kj->k", q, body.pairs[:, rows], q) for rows in (sid.ME, sid.KE))
     return float((squared * work).max() / energy.max()) if energy.max(initial=0.0) > 0.0 else 0.0
 
 
 def _stiffens(problem: Problem, body: _Elastic) -> bool:
     """Whether the data of a body have stiffening by rotation."""
     n, pairs = len(body.columns), body.pairs
-    beside = np.abs(pairs[:, J2 : J2 + 3].sum(axis=1) - 2.0 * pairs[:, ME]).max()
+    beside = np.abs(pairs[:, sid.J2 : sid.J2 + 3].sum(axis=1) - 2.0 * pairs[:, sid.ME]).max()
     if body.deviation != NONE:
-        own = problem.theta[body.deviation + n * OWN_MODE_ROWS :]
-        own = own[: n * n * OWN_PAIR_ROWS].reshape(n, OWN_PAIR_ROWS, n)
-        beside = max(beside, np.abs(own[:, OE1 : OE1 + 6]).max())
-    return bool(beside > PLAIN * np.abs(pairs[:, ME]).max())
+        own = problem.theta[body.deviation + n * sid.OWN_MODE_ROWS :]
+        own = own[: n * n * sid.OWN_PAIR_ROWS].reshape(n, sid.OWN_PAIR_ROWS, n)
+        beside = max(beside, np.abs(own[:, sid.OE1 : sid.OE1 + 6]).max())
+    return bool(beside > PLAIN * np.abs(pairs[:, sid.ME]).max())

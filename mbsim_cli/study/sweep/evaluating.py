@@ -27,20 +27,9 @@ from mbsim_cli.study.listener import SILENT, Listener, PollOnly
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run
+from mbsim_cli.study.sweep import store
 from mbsim_cli.study.sweep.job_script import command_of
-from mbsim_cli.study.sweep.store import (
-    DEFECT,
-    DONE,
-    INVALID,
-    LOST,
-    UNREADABLE,
-    Case,
-    CaseData,
-    Computed,
-    Evaluator,
-    Row,
-    packed,
-)
+from mbsim_cli.study.sweep.store import Case, Computed, Evaluator, Row
 from mbsim_cli.study.sweep.study_folder import StudyPlan
 
 # Cases in lanes: where a study has no gradients, the runs of eight cases are made in one compiled loop.
@@ -137,7 +126,7 @@ class CaseEvaluator(Evaluator):
     def __call__(self, case: Case) -> Computed:
         start = perf_counter()
         found = self._computed(case, start)
-        if self._may_have_lanes and found.row.status == DONE:
+        if self._may_have_lanes and found.row.status == store.DONE:
             self._may_have_lanes = False
             self.batch_size = lanes_for(
                 self._base.assembled.problem, found.row.seconds * self._plan.cases, self._people
@@ -173,21 +162,21 @@ class CaseEvaluator(Evaluator):
 
     def _computed(self, case: Case, start: float, planned: _PlannedCase | None = None) -> Computed:
         """The row of a case that began at ``start`` and may be planned already."""
-        status, failure, numbers, data = DONE, "", np.zeros(0), b""
+        status, failure, numbers, data = store.DONE, "", np.zeros(0), b""
         remarks: dict[str, Any] = {}
         try:
             numbers, remarks, data = self._solved(case, planned or self._planned(case))
         except MemoryError:
-            status, failure = LOST, "there was not enough memory"
+            status, failure = store.LOST, "there was not enough memory"
         except (ModelError, UsageError) as error:
-            status, failure = INVALID, one_line(error)
+            status, failure = store.INVALID, one_line(error)
         except MbsimError as error:
             status, failure = error.exit_code, str(error)
         except OSError as error:
-            status, failure = UNREADABLE, f"the system refuses: {error}"
+            status, failure = store.UNREADABLE, f"the system refuses: {error}"
         except Exception as error:
-            status, failure = DEFECT, f"internal error, a defect of mbsim ({type(error).__name__}: {error})"
-        if status != DONE:
+            status, failure = store.DEFECT, f"internal error, a defect of mbsim ({type(error).__name__}: {error})"
+        if status != store.DONE:
             remarks = {"failure": failure}
         return Computed(Row(case.number, case.identity, status, perf_counter() - start, numbers, remarks), data)
 
@@ -210,7 +199,7 @@ class CaseEvaluator(Evaluator):
                 free = {"force": False, "protected": ()}
                 outcome = recorded(plan, target, free, command, timing, self._listener)
                 result = target.read_bytes()
-            data = packed(CaseData(case.number, case.identity, np.zeros(0), np.zeros((0, 0)), result))
+            data = store.packed(store.CaseData(case.number, case.identity, np.zeros(0), np.zeros((0, 0)), result))
         elif self._plan.sensors:
             rows = plan.assembled.sensor_rows
             columns = np.concatenate([np.r_[rows[column.name]] for column in self._plan.sensors])
@@ -218,7 +207,7 @@ class CaseEvaluator(Evaluator):
             outcome = run(
                 plan, timing, self._listener, lambda block: stored.add([block.time, block.sensors[:, columns]])
             )
-            data = packed(CaseData(case.number, case.identity, stored.column(0), stored.column(1)))
+            data = store.packed(store.CaseData(case.number, case.identity, stored.column(0), stored.column(1)))
         else:
             outcome = run(plan, timing, self._listener)
         found = (outcome.results[column.name] for column in self._plan.objectives)
