@@ -162,9 +162,11 @@ class KeptRows:
         """All arrays, one for those of the same memory, and forget them; the latest row only if it is the ``last``."""
         columns = list(zip(*self._parts, *(self._last if last else ()), strict=True))
         self._parts, self._last, self.size = [], [] if last else self._last, 0
-        whole = {tuple(map(id, parts)): parts for parts in columns}
-        found = {alike: np.concatenate(parts) for alike, parts in whole.items()}
-        return [found[tuple(map(id, parts))] for parts in columns]
+        order = [tuple(map(id, parts)) for parts in columns]
+        whole = dict(zip(order, columns, strict=True))
+        columns.clear()
+        found = {alike: np.concatenate(whole.pop(alike)) for alike in list(whole)}  # a copy of one array at a time
+        return [found[alike] for alike in order]
 
 
 def _copied(columns: Sequence[np.ndarray], rows: slice) -> list[np.ndarray]:

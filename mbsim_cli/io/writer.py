@@ -123,10 +123,10 @@ def _compressed(values: np.ndarray, chunking: Chunking, first: int) -> bytes:
     return zlib.compress(content.data, layout.LEVEL)
 
 
-# The writer. Rows are written at the end, of long runs also when many are in memory. Writing between blocks would evict
-# the solver's data from the processor's caches, and save none: the temporary file of a killed process is lost.
+# The writer. Short runs are written at the end, long ones block by block, so that memory is bounded. Writing between
+# blocks would evict the solver's data from the processor's caches, and save none: the file of a killed process is lost.
 
-MOST = 64 * 2**20  # bytes in memory
+MOST = 64 * 2**20  # bytes of a short run
 
 
 class ResultWriter:
@@ -147,6 +147,7 @@ class ResultWriter:
         self.removed = self._temporary.removed  # files of killed runs that were deleted
         self._sink = Sink(self._temporary.handle)
         self._kept = KeptRows(origin.every)
+        self._room: float | None = None  # bytes that may be in memory: those of the whole run, or none
         self._findings = Findings(())
         self._variables: list[h5py.Dataset] = []  # datasets of the histories; empty before the first row is written
 
@@ -169,11 +170,14 @@ class ResultWriter:
             return
         self.end = float(block.time[-1])
         with self._failures():
-            columns = [row.of(block) for row in self._rows]
-            if not self._repeating:
-                self._find_repeating(columns)
-            self._kept.add([block.time, *columns])
-            if self._kept.size > MOST:
+            columns = [block.time, *(row.of(block) for row in self._rows)]
+            if self._room is None:
+                self._find_repeating(columns[1:])
+                expected = sum(values.nbytes for values in columns) * self._origin.times / len(block.time)
+                self._room = expected if expected <= MOST else 0.0
+            self._kept.add(columns)
+            if self._kept.size > self._room:
+                self._room = 0.0
                 self._write_kept(last=False)
 
     def whole(self, columns: Sequence[np.ndarray]) -> None:
