@@ -11,7 +11,6 @@ from mbsim_cli.exchange.robot import (
     FORCES,
     GROUND,
     INERTIA,
-    NO_BODIES,
     NO_POINTS,
     Body,
     Coupling,
@@ -72,7 +71,7 @@ class _Reader:
         self.robot = Robot(name or path.stem, path.name, gravity)
         self._start = np.array(model.key_qpos[0] if model.nkey else model.qpos0)
         self._rates = np.array(model.key_qvel[0] if model.nkey else np.zeros(model.nv))
-        self._bodies, self._joints = Names(NO_BODIES), Names(NO_POINTS)
+        self._bodies, self._joints = self.robot.body_names, self.robot.joint_names
         self._body_names = [GROUND] + [
             self._bodies.add(self._named("BODY", number) or f"body{number}") for number in range(1, model.nbody)
         ]

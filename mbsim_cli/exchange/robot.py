@@ -138,22 +138,6 @@ class Visual:
     turn: np.ndarray
 
 
-@dataclass
-class Robot:
-    """The content of a model file that is imported or exported; ``remarks`` list the parts left out."""
-
-    name: str
-    source: str
-    gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
-    bodies: list[Body] = field(default_factory=list)
-    joints: list[Joint] = field(default_factory=list)
-    couplings: list[Coupling] = field(default_factory=list)
-    motors: list[Motor] = field(default_factory=list)
-    sites: list[tuple[str, str, np.ndarray]] = field(default_factory=list)  # name, body, place
-    visuals: list[Visual] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-
 class Names(dict[str, str]):
     """Unique names of letters, digits and underscores, as model files require, by the names that they stand for."""
 
@@ -171,6 +155,24 @@ class Names(dict[str, str]):
         self._taken.add(made)
         self[name] = made
         return made
+
+
+@dataclass
+class Robot:
+    """The content of a model file that is imported or exported; ``remarks`` list the parts left out."""
+
+    name: str
+    source: str
+    gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    bodies: list[Body] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
+    couplings: list[Coupling] = field(default_factory=list)
+    motors: list[Motor] = field(default_factory=list)
+    sites: list[tuple[str, str, np.ndarray]] = field(default_factory=list)  # name, body, place
+    visuals: list[Visual] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    body_names: Names = field(default_factory=lambda: Names(NO_BODIES))
+    joint_names: Names = field(default_factory=lambda: Names(NO_POINTS))
 
 
 def rotation_of(quaternion: np.ndarray) -> np.ndarray:

@@ -11,20 +11,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from mbsim_cli.exchange.robot import (
-    GROUND,
-    INERTIA,
-    NO_BODIES,
-    NO_POINTS,
-    Body,
-    Coupling,
-    Joint,
-    Names,
-    Robot,
-    Visual,
-    rotation_of,
-    united,
-)
+from mbsim_cli.exchange.robot import GROUND, INERTIA, Body, Coupling, Joint, Robot, Visual, rotation_of, united
 from mbsim_cli.exchange.xml import Wrong, named, number_in, numbers_in, read_with, turned
 
 Pose = tuple[np.ndarray, np.ndarray]  # origin (3,), axes as columns (3, 3)
@@ -89,7 +76,7 @@ class _Reader:
         self._attached: dict[str, str] = {}  # frames other than links: the frame that they move with
         self._scopes: list[_Scope] = []
         self._static: list[str] = []
-        self._bodies, self._joints = Names(NO_BODIES), Names(NO_POINTS)
+        self._bodies, self._joints = self.robot.body_names, self.robot.joint_names
         self._made: dict[str, list[Joint]] = {}  # by full name
         self._held: list[Joint] = []  # joints of links to the ground that the file does not state
         self._connected: dict[str, set[str]] = {}  # by body, those that joints connect it to, and itself

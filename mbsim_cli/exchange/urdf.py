@@ -9,20 +9,7 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.exchange.robot import (
-    GROUND,
-    INERTIA,
-    NO_BODIES,
-    NO_POINTS,
-    Body,
-    Coupling,
-    Joint,
-    Names,
-    Robot,
-    Visual,
-    digits,
-    rotation_of,
-)
+from mbsim_cli.exchange.robot import GROUND, INERTIA, Body, Coupling, Joint, Names, Robot, Visual, digits, rotation_of
 from mbsim_cli.exchange.xml import Wrong, laid_out, named, number_in, numbers_in, read_with, turned, words
 
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -41,7 +28,7 @@ def _robot(root: Element, path: Path, floating: bool) -> Robot:
     robot = Robot(root.get("name") or path.stem, path.name)
     links, elements = root.findall("link"), root.findall("joint")
     _refuse_macros_and_doubles(root)
-    bodies, joints = Names(NO_BODIES), Names(NO_POINTS)
+    bodies, joints = robot.body_names, robot.joint_names
     for link in links:
         robot.bodies.append(_body(link, bodies.add(named(link))))
         for visual in link.findall("visual"):
