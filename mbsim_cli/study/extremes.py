@@ -88,7 +88,8 @@ class Maximum(Final):
         A time point on a jump has no derivative by what moves that, and is left out where others lie beside it.
         """
         found, (there, rows) = None, self._elsewhere
-        known = [each for each in self._stored if each.is_enough and _may_be_largest(each)]
+        near = [each for each in self._stored if not each.jump.corner or each.may_exceed(self._top)]
+        known = [each for each in near if each.is_enough and _may_be_largest(each)]
         is_one = any(is_on(each.jump, self._time[self._middle]) for each in known)
         top = -np.inf if is_one else weighed(there.value, rows[0]).real
         for each in known:

@@ -256,6 +256,11 @@ class Beside:
         """Whether there are half as many time points at least."""
         return all(2 * (s.stop - s.start) >= self._most for s in beside(self.jump, self._time, self._most))
 
+    def may_exceed(self, top: float) -> bool:
+        """Whether parabolas of each side may be larger than ``top`` at the jump, which lies within an interval."""
+        values = self._rows[0].real
+        return values.size > 0 and not values.max() + PARABOLA * np.ptp(values) < top
+
     def add(self, time: np.ndarray, rows: np.ndarray) -> None:
         """Add the next time points (B,), and rows (1 + p, B)."""
         if time[-1] >= self.jump.before[0] and time[0] <= self.jump.behind[1]:
@@ -278,6 +283,7 @@ class Beside:
         )
 
 
+PARABOLA = 3.0  # differences between time points by which one through three rises at most within the next interval
 BESIDE = 2  # time points on each side of a time, that a cubic polynomial passes through
 
 
