@@ -40,7 +40,7 @@ def _check_design(name: str, spec: joints.AnyJoint, system: System) -> None:
     """Record a joint that is violated in the design position, if its initial values follow from this position."""
     geometry, kind = system.geometry, joints.kind_of(spec)
     if not joints.is_designed(geometry, spec) or (
-        kind != Joint.FIXED and None not in joints.stated_position(geometry, spec, kind)
+        kind != Joint.FIXED and None not in joints.stated_position(geometry, spec)
     ):
         return
     # gap of the points [m] and of the axes [rad] along the directions that the joint blocks

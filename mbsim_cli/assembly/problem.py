@@ -37,7 +37,7 @@ from mbsim_cli.assembly.position.closing import (
 )
 from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.tree.elastic import Source
-from mbsim_cli.assembly.tree.joints import is_guess, kind_of, position_at, stated_position
+from mbsim_cli.assembly.tree.joints import is_guess, position_at, stated_position
 from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import Topology
@@ -178,7 +178,7 @@ def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
         joint = system.joints[name]
         if is_guess(joint):
             continue
-        stated = stated_position(geometry, joint, kind_of(joint))
+        stated = stated_position(geometry, joint)
         places, at = (index[body] for body in joint.bodies), closing.at
         first, second = ((ZERO, IDENTITY) if k == GROUND else (at.r[k], at.R[k]) for k in places)
         found = position_at(geometry, joint, first, second)

@@ -13,9 +13,9 @@ from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body, Parameter
 from mbsim_cli.spec.expressions.number import TIME, Expression, Number, formula, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, calls_of_laws, comparisons_in, names, parse
-from mbsim_cli.spec.families import Control
+from mbsim_cli.spec.families import Control, JointTable
 from mbsim_cli.spec.forces import AppliedForce
-from mbsim_cli.spec.joints import AngleInitial, DisplacementInitial, Fixed, Prismatic, Revolute, Table
+from mbsim_cli.spec.joints import AngleInitial, DisplacementInitial, Fixed, Prismatic, Revolute
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
@@ -182,7 +182,7 @@ def _parent(review: Review, path: tuple[str, ...], name: str, known: set[str]) -
     return GROUND
 
 
-def _add_row(model: ModelFile, table: Table, path: Path, parent: str, body: str) -> None:
+def _add_row(model: ModelFile, table: JointTable, path: Path, parent: str, body: str) -> None:
     row = str(path[-1])
     spec = table.rows[row]
     point, axis, zero = (f"{row} {what}" for what in ("joint", "axis", "zero"))

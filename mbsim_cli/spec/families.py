@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from mbsim_cli.spec.constraints import Constraint
     from mbsim_cli.spec.contacts import ContactForce
     from mbsim_cli.spec.flexible import Field, Flexible, Material
+    from mbsim_cli.spec.joint_tables import JointTable
     from mbsim_cli.spec.laws import Control, Law, Road, SimpleRoad
+    from mbsim_cli.spec.special_joints import SpecialJoint
     from mbsim_cli.spec.special_sensors import SpecialSensor
     from mbsim_cli.spec.states import Controller, State
     from mbsim_cli.spec.studies import Fit, Measurement, Optimization, Study
@@ -23,10 +25,12 @@ else:
     Field = later("flexible.Field")
     Flexible = later("flexible.Flexible")
     Material = later("flexible.Material")
+    JointTable = later("joint_tables.JointTable")
     Control = later("laws.Control")
     Law = later("laws.Law")
     Road = later("laws.Road")
     SimpleRoad = later("laws.SimpleRoad")
+    SpecialJoint = later("special_joints.SpecialJoint")
     SpecialSensor = later("special_sensors.SpecialSensor")
     Controller = later("states.Controller")
     State = later("states.State")

@@ -1,13 +1,13 @@
-"""Joints, and Denavit-Hartenberg tables: chains and trees of joints, a row each."""
+"""Joints of at most one coordinate, what all joints have, and friction in joints."""
 
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import PrivateAttr, model_validator
 
-from mbsim_cli.spec.base import WHOLE, ZERO, ByKind, ByType, Described, Spec, field, named, optional, require_one
-from mbsim_cli.spec.bodies import Massive, Orientation
-from mbsim_cli.spec.expressions.number import Many, NotNegative, Number, Pair, Positive, Vector
+from mbsim_cli.spec.base import ZERO, ByKind, ByType, Described, Spec, field, named, optional, require_one
+from mbsim_cli.spec.expressions.number import Many, NotNegative, Number, Pair, Positive
+from mbsim_cli.spec.families import SpecialJoint
 
 # Friction in joints: by a given loss, or by what the joint carries.
 
@@ -60,7 +60,9 @@ class Friction(Spec):
 EULER_NAMES = ("e0", "e1", "e2", "e3")
 
 
-class _Initial(Spec):
+class Initial(Spec):
+    """Start of a joint."""
+
     independent: Annotated[bool | Many[named.OwnCoordinate], ByKind()] | None = optional(
         "true: closing the loops keeps the stated position and velocity; false: these are a guess, and may move "
         "without a warning; or a list of the coordinates that are kept.",
@@ -69,14 +71,14 @@ class _Initial(Spec):
     )
 
 
-class AngleInitial(_Initial):
+class AngleInitial(Initial):
     """Start of a revolute joint."""
 
     angle: Number | None = optional("Angle from the first body to the second [rad].", "-135 deg")
     angular_velocity: Number | None = optional("Rate of the angle [rad/s].", 2.0)
 
 
-class DisplacementInitial(_Initial):
+class DisplacementInitial(Initial):
     """Start of a prismatic joint."""
 
     displacement: Number | None = optional("Displacement along the axis [m].", 0.1)
@@ -87,39 +89,9 @@ class CylindricalInitial(AngleInitial, DisplacementInitial):
     """Start of a cylindrical joint."""
 
 
-class UniversalInitial(_Initial):
-    """Start of a universal joint."""
+class AnyJoint(Described):
+    """What all joints have."""
 
-    angles: Pair[Number] | None = optional("Angles about the two axes [rad].", ["10 deg", 0])
-    angle_rates: Pair[Number] | None = optional("Rates of the two angles [rad/s].", [0, 1])
-
-
-class SphericalInitial(_Initial):
-    """Start of a spherical joint."""
-
-    orientation: Orientation | None = optional(
-        "Second body relative to the first.", {"axis": [1, 0, 0], "angle": "30 deg"}
-    )
-    angular_velocity: Vector | None = optional(
-        "Relative angular velocity in the axes of the joint on the first body [rad/s].", [0, 0, 5]
-    )
-
-
-class FloatingInitial(SphericalInitial):
-    """Start of a floating joint."""
-
-    position: Vector | None = optional("Position of the second body's point from the first's [m].", [0, 0, 1])
-    velocity: Vector | None = optional("Rate of that position [m/s].", [1, 0, 0])
-
-
-class PlanarInitial(AngleInitial):
-    """Start of a planar joint."""
-
-    position: Pair[Number] | None = optional("Displacements in the plane [m].", [0.5, 0])
-    velocity: Pair[Number] | None = optional("Their rates [m/s].", [0, 1])
-
-
-class _Joint(Described):
     coordinates: ClassVar[tuple[str, ...]] = ()
     across: ClassVar[str] = ""  # axes of its frame that forces which it carries have, but for those along coordinates
     stands_for: ClassVar[str] = ""  # state or cable, where it is made for one and stands in no file
@@ -142,12 +114,14 @@ class _Joint(Described):
         return found
 
 
-_PointOrPair = Annotated[named.OwnPoint | Pair[named.OwnPoint], ByKind()]
-_VectorOrPair = Annotated[named.OwnVector | Pair[named.OwnVector], ByKind()]
+PointOrPair = Annotated[named.OwnPoint | Pair[named.OwnPoint], ByKind()]
+VectorOrPair = Annotated[named.OwnVector | Pair[named.OwnVector], ByKind()]
 
 
-class _AtPoint(_Joint):
-    point: _PointOrPair = field("One point of both bodies, or one of each.", "A", ["P1", "Q1"])
+class AtPoint(AnyJoint):
+    """A joint at a point of both bodies."""
+
+    point: PointOrPair = field("One point of both bodies, or one of each.", "A", ["P1", "Q1"])
 
 
 _REFERENCE = (
@@ -156,20 +130,22 @@ _REFERENCE = (
 )
 
 
-class _AboutAxis(_AtPoint):
-    axis: _VectorOrPair = field("Axis: one vector of both bodies, or one of each.", "z", ["u", "w"])
-    reference: _VectorOrPair | None = optional(_REFERENCE, "x", ["u", "w"])
+class AboutAxis(AtPoint):
+    """A joint with an axis."""
+
+    axis: VectorOrPair = field("Axis: one vector of both bodies, or one of each.", "z", ["u", "w"])
+    reference: VectorOrPair | None = optional(_REFERENCE, "x", ["u", "w"])
 
 
-class Fixed(_AtPoint):
+class Fixed(AtPoint):
     """Nothing moves; without axis the bodies stand as in the design position, or with their axes parallel."""
 
     type: Literal["fixed"] = field("Nothing moves.", "fixed")
-    axis: _VectorOrPair | None = optional("Vectors of the two bodies that coincide.", "z", ["u", "w"])
-    reference: _VectorOrPair | None = optional("Further vectors that coincide, across the axis.", "x")
+    axis: VectorOrPair | None = optional("Vectors of the two bodies that coincide.", "z", ["u", "w"])
+    reference: VectorOrPair | None = optional("Further vectors that coincide, across the axis.", "x")
 
 
-class _Armed(_AboutAxis):
+class _Armed(AboutAxis):
     armature: NotNegative | None = optional(
         "Inertia that is added to the coordinate [kg m^2 or kg]: of a rotor behind a gear, its own times the ratio "
         "squared.",
@@ -177,12 +153,6 @@ class _Armed(_AboutAxis):
     )
 
     friction: Friction | None = optional("Dry friction on the coordinate.", {"loss": 0.8})
-
-
-class _Rubbing(_AtPoint):
-    friction: dict[named.RubbingCoordinate, Friction] | None = optional(
-        "Dry friction on its coordinates, by their names.", {"angle": {"loss": 0.8}}
-    )
 
 
 class Revolute(_Armed):
@@ -207,104 +177,4 @@ class Prismatic(_Armed):
     initial: DisplacementInitial = field("Start.", {"displacement": 0.1}, default_factory=DisplacementInitial)
 
 
-class Cylindrical(_AboutAxis, _Rubbing):
-    """Translation along an axis and rotation about it."""
-
-    coordinates: ClassVar[tuple[str, ...]] = ("displacement", "angle")
-    across: ClassVar[str] = "xy"
-    type: Literal["cylindrical"] = field("Translation along an axis and rotation about it.", "cylindrical")
-    initial: CylindricalInitial = field("Start.", {"displacement": 0.1, "angle": 0}, default_factory=CylindricalInitial)
-
-
-class Universal(_Rubbing):
-    """A cardan joint: rotation about an axis of the first body, then about one of the second."""
-
-    coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
-    across: ClassVar[str] = "xyz"
-    type: Literal["universal"] = field("A universal (cardan) joint.", "universal")
-    axes: Pair[named.OwnVector] = field(
-        "Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"]
-    )
-    reference: _VectorOrPair | None = optional(
-        "Vectors that say where the other body's axis stands at zero angles, one of each body.", ["x", "z"]
-    )
-    initial: UniversalInitial = field("Start.", {"angles": ["10 deg", 0]}, default_factory=UniversalInitial)
-
-
-class Spherical(_AtPoint):
-    """Rotation about a point, by Euler parameters."""
-
-    coordinates: ClassVar[tuple[str, ...]] = EULER_NAMES
-    across: ClassVar[str] = "xyz"
-    type: Literal["spherical"] = field("Rotation about a point.", "spherical")
-    friction: Friction | None = optional(
-        "Dry friction: a torque against the relative angular velocity.", {"dynamic": 0.1, "radius": 0.02}
-    )
-    initial: SphericalInitial = field("Start.", {"angular_velocity": [0, 0, 5]}, default_factory=SphericalInitial)
-
-
-class Floating(_Joint):
-    """All six motions: a free body."""
-
-    coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "z", *EULER_NAMES)
-    type: Literal["floating"] = field("All six motions.", "floating")
-    point: _PointOrPair | None = optional(
-        "Points whose distance the translations are; default the origins.", ["O", "G"]
-    )
-    initial: FloatingInitial = field("Start.", {"position": [0, 0, 1]}, default_factory=FloatingInitial)
-
-
-class Planar(_AboutAxis):
-    """Two translations in a plane and the rotation about its normal."""
-
-    coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
-    type: Literal["planar"] = field("Motion in a plane; the axis is its normal.", "planar")
-    initial: PlanarInitial = field("Start.", {"position": [0.5, 0]}, default_factory=PlanarInitial)
-
-
-Joint = Annotated[Fixed | Revolute | Prismatic | Universal | Cylindrical | Spherical | Floating | Planar, ByType()]
-
-
-# Denavit-Hartenberg tables: a row is a joint of one degree of freedom and the body behind it.
-
-
-class Link(Massive):
-    """Body of a row; its coordinates are those of the row's frame. Without a mass the link is virtual."""
-
-    name: named.Text | None = optional("Name of the body; default that of the row.", "thigh")
-
-
-class Row(Described):
-    """One joint with the constant transform that follows it (distal) or precedes it (proximal)."""
-
-    variable: Literal["theta", "d", "none"] = field(
-        "Quantity that the joint varies: theta (revolute), d (prismatic), or none (a fixed frame).",
-        "d",
-        default="theta",
-    )
-    sign: Annotated[Literal[1, -1], WHOLE] = field("Sign of the joint coordinate in theta or d.", -1, default=1)
-    theta: Number = field("Angle about z [rad], beside the coordinate where it is the variable.", "pi/2", default=ZERO)
-    d: Number = field("Offset along z [m], beside the coordinate where it is the variable.", "L_4", default=ZERO)
-    a: Number = field("Offset along x [m].", "L_1", default=ZERO)
-    alpha: Number = field("Angle about x [rad].", "-90 deg", default=ZERO)
-    parent: named.Row | None = optional(
-        "Row that this one follows, or a body; default the row before, of the first the base.", "q5"
-    )
-    link: Link | None = optional("Body of the row; massless if left out.", {"mass": 4.5})
-    initial: CylindricalInitial | None = optional(
-        "Start: angle and angular_velocity, or displacement and velocity.", {"angle": "30 deg"}
-    )
-
-
-class Table(Described):
-    """A table of rows; each yields a joint of the row's name, and a body."""
-
-    convention: Literal["distal", "proximal"] = field(
-        "distal: frame i at the far end of link i, theta and d first; proximal: at the near end, alpha and a first.",
-        "distal",
-        default="distal",
-    )
-    base: named.Row = field("Body whose axes the first row starts from.", "ground", default="ground")
-    rows: dict[named.Text, Row] = field(
-        "Rows by name, parents before their children.", {"q1": {"d": 0.4}}, min_length=1
-    )
+Joint = Annotated[Fixed | Revolute | Prismatic | SpecialJoint, ByType()]

@@ -19,7 +19,7 @@ from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
 from mbsim_cli.spec.expressions.number import Expression, Many, Number, Sign, Vector, is_moving, written_out
 from mbsim_cli.spec.expressions.syntax import ExpressionError, comparisons_in, names, parse
 from mbsim_cli.spec.forces import Force
-from mbsim_cli.spec.joints import Joint, Table
+from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.objectives import Check, Objective
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import Source
@@ -53,7 +53,7 @@ class Sections(Spec):
     joints: Section[Joint] = _items(
         "Joints by name.", {"A": {"type": "revolute", "bodies": ["ground", "A1"], "point": "A", "axis": "z"}}
     )
-    dh: Section[Table] = _items(
+    dh: Section[families.JointTable] = _items(
         "Denavit-Hartenberg tables by name.",
         {"arm": {"rows": {"q1": {"d": 0.4, "alpha": "-pi/2"}, "q2": {"a": "L_2"}}}},
     )

@@ -73,10 +73,10 @@ FAMILIES = set(re.findall(r'later\("(\w+)', (ROOT / "mbsim_cli/spec/families.py"
         ),
         (
             "human43",
-            227,
+            228,
             (
                 *("open_trees", "mbsim_cli.reduction", "numpy.ma."),
-                *(f"mbsim_cli.spec.{family}" for family in FAMILIES - {"laws"}),
+                *(f"mbsim_cli.spec.{family}" for family in FAMILIES - {"laws", "joint_tables"}),
             ),
         ),
     ],

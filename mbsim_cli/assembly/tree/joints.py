@@ -1,7 +1,7 @@
 """Joints: frames on both bodies, coordinates with their initial values, and the equations of a cut joint."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from mbsim_cli.assembly.tree.elastic import NodeJoint
 from mbsim_cli.model.codes import EULER_PARAMETERS, JOINT_COLUMNS, ROTATIONS, TRANSLATIONS, Column, Joint, Measure
@@ -33,9 +33,6 @@ from mbsim_cli.spec.joints import EULER_NAMES
 
 AnyJoint = joints.Joint | NodeJoint
 Pose = tuple[Vector, Matrix]  # origin of a body, and its axes as columns
-COORDINATES: dict[Joint, tuple[str, ...]] = {
-    Joint[kind.__name__.upper()]: kind.coordinates for kind in get_args(get_args(joints.Joint)[0])
-}
 _TURNED = (Joint.REVOLUTE, Joint.PRISMATIC, Joint.UNIVERSAL, Joint.CYLINDRICAL)
 _WITHOUT_ROTATION = (Joint.FIXED, Joint.PRISMATIC)
 
@@ -169,14 +166,13 @@ def is_designed(geometry: Geometry, spec: AnyJoint) -> bool:
 
 def initial_position(geometry: Geometry, spec: AnyJoint) -> tuple[Scalar, ...]:
     """Initial coordinates in declared order: as stated, else from the design position, else zero."""
-    kind = kind_of(spec)
-    stated = stated_position(geometry, spec, kind)
+    stated = stated_position(geometry, spec)
     if all(value is not None for value in stated):
         return tuple(stated)
     if is_designed(geometry, spec):
-        default = _coordinates(kind, *design_frames(geometry, spec, joint_frames(geometry, spec)))
+        default = _coordinates(spec, *design_frames(geometry, spec, joint_frames(geometry, spec)))
     else:
-        default = tuple(1.0 if name == "e0" else 0.0 for name in COORDINATES[kind])
+        default = tuple(1.0 if name == "e0" else 0.0 for name in spec.coordinates)
     return tuple(d if s is None else s for s, d in zip(stated, default, strict=True))
 
 
@@ -185,7 +181,7 @@ def _initial(spec: Any, name: str) -> Any:
     return getattr(getattr(spec, "initial", None), name, None)
 
 
-def stated_position(geometry: Geometry, spec: AnyJoint, kind: Joint) -> list[Scalar | None]:
+def stated_position(geometry: Geometry, spec: AnyJoint) -> list[Scalar | None]:
     """Initial coordinates in declared order as the file states them; None where it does not."""
     numbers, found = geometry.numbers, dict[str, Any]()
     for name in ("angle", "displacement"):
@@ -197,24 +193,24 @@ def stated_position(geometry: Geometry, spec: AnyJoint, kind: Joint) -> list[Sca
         found |= zip(("angle_1", "angle_2"), numbers.vector(angles), strict=True)
     if (orientation := _initial(spec, "orientation")) is not None:
         found |= zip(EULER_NAMES, euler_parameters(geometry.rotation(orientation)), strict=True)
-    return [found.get(name) for name in COORDINATES[kind]]
+    return [found.get(name) for name in spec.coordinates]
 
 
 def position_at(geometry: Geometry, spec: AnyJoint, first: Pose, second: Pose) -> tuple[Scalar, ...]:
     """Coordinates that the joint has, in declared order, where its two bodies are."""
-    return _coordinates(kind_of(spec), *_between(joint_frames(geometry, spec), first, second))
+    return _coordinates(spec, *_between(joint_frames(geometry, spec), first, second))
 
 
-def _coordinates(kind: Joint, place: Vector, r: Matrix) -> tuple[Scalar, ...]:
+def _coordinates(spec: AnyJoint, place: Vector, r: Matrix) -> tuple[Scalar, ...]:
     """Coordinates, from place and orientation of the second joint frame in the first."""
-    x, y, z = place
+    (x, y, z), kind = place, kind_of(spec)
     if kind in (Joint.SPHERICAL, Joint.FLOATING):
         return (*((x, y, z) if kind == Joint.FLOATING else ()), *euler_parameters(r))
     angle = angle_between(r[0][0], r[1][0])
     values = {"x": x, "y": y, "displacement": z, "angle": angle, "angle_1": angle}
     if kind == Joint.UNIVERSAL:
         values["angle_2"] = angle_between(r[2][2], r[2][1])
-    return tuple(values[name] for name in COORDINATES[kind])
+    return tuple(values[name] for name in spec.coordinates)
 
 
 def design_frames(geometry: Geometry, spec: AnyJoint, frames: Frames) -> tuple[Vector, Matrix]:
@@ -247,11 +243,11 @@ def initial_velocity(geometry: Geometry, spec: AnyJoint) -> tuple[Scalar, ...]:
         return (*(get("velocity", numbers.vector, ZERO) if kind == Joint.FLOATING else ()), *rates)
     if kind == Joint.UNIVERSAL:
         return get("angle_rates", numbers.vector, (0.0, 0.0))
-    turning = get("angular_velocity", numbers, 0.0) if "angle" in COORDINATES[kind] else 0.0
+    turning = get("angular_velocity", numbers, 0.0) if "angle" in spec.coordinates else 0.0
     if kind == Joint.PLANAR:
         return (*get("velocity", numbers.vector, (0.0, 0.0)), turning)
-    sliding = get("velocity", numbers, 0.0) if "displacement" in COORDINATES[kind] else 0.0
-    return tuple(turning if name == "angle" else sliding for name in COORDINATES[kind])
+    sliding = get("velocity", numbers, 0.0) if "displacement" in spec.coordinates else 0.0
+    return tuple(turning if name == "angle" else sliding for name in spec.coordinates)
 
 
 def independent(spec: AnyJoint) -> set[str]:
@@ -259,7 +255,7 @@ def independent(spec: AnyJoint) -> set[str]:
     declared = _initial(spec, "independent")
     if declared is None or declared is False:
         return set()
-    return set(COORDINATES[kind_of(spec)]) if declared is True else set(declared)
+    return set(spec.coordinates) if declared is True else set(declared)
 
 
 def is_guess(spec: Any) -> bool:
@@ -294,4 +290,4 @@ def has_velocity(spec: AnyJoint) -> set[str]:
 
 def _stated(spec: AnyJoint, coordinates_of: dict[str, tuple[str, ...]]) -> set[str]:
     keys = [key for key in coordinates_of if _initial(spec, key) is not None]
-    return {name for key in keys for name in coordinates_of[key]} & set(COORDINATES[kind_of(spec)])
+    return {name for key in keys for name in coordinates_of[key]} & set(spec.coordinates)
