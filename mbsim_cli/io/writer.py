@@ -194,7 +194,8 @@ class ResultWriter:
         """Write the rows in memory, with the ``last`` one of the run if they end it; return the file."""
         if columns := self._kept.take(last=last):
             self._write(columns)
-            self._temporary.begin_sync()
+            if last:
+                self._temporary.begin_sync()
         return self._file
 
     def _write(self, columns: Sequence[np.ndarray]) -> None:
