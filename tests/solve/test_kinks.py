@@ -343,23 +343,24 @@ def test_runge_kutta_steps_end_where_lines_in_time_are_held(value, exact, integr
 def test_steps_end_where_expressions_bend_in_time(how):
     """As where a law of force does, but for those that jump; so derivatives are those by the law."""
 
-    def found_of(force, method="ddm"):
+    def problem_of(force, method="ddm"):
         force = {"f": {"type": "drive", "coordinate": "slope.displacement"} | force}
         by = {"formulation": how, "step": 0.01, "sensitivity": {"method": method, "parameters": "all"}}
         assembled = build(model(RAMP, drives=False, extra={"forces": force}, **by), Settings(), None)
-        return assembled.problem.stops, evaluate(assembled.problem, assembled.objectives)
+        return assembled.problem, assembled.objectives
 
     falls = {"value": "if(t < a, h, if(b > t, h*(b - t)/(b - a), 0))"}
-    _, exact = found_of({"law": RAMP})
+    exact = evaluate(*problem_of({"law": RAMP}))
     for method in ("ddm", "adjoint"):
-        _, found = found_of(falls, method)
+        found = evaluate(*problem_of(falls, method))
         for name in "sv":
             np.testing.assert_allclose(found[name].gradient, exact[name].gradient, rtol=1e-10)
     for value in ("if(t < a, h, 0.5*h)", "h*sign(t - a)", "h*step(t, a, 0, b, 1)", "h*max(t - a, 0)**2"):
-        assert found_of({"value": value})[0] == (), value
+        assert problem_of({"value": value})[0].stops == (), value
     for value, exact in list(BENT.items())[:-1]:
-        stops, found = found_of({"value": value})
-        assert len(stops) == (2 if "clip" in value else 1), value
+        problem, objectives = problem_of({"value": value})
+        assert len(problem.stops) == (2 if "clip" in value else 1), value
+        found = evaluate(problem, objectives)
         for name, gradient, near in zip("vs", exact(A, B), (1e-9, 2e-5), strict=True):
             by_times = HEIGHT / MASS * np.array(gradient)
             np.testing.assert_allclose(found[name].gradient[:2], by_times, rtol=1e-9, atol=near, err_msg=value)
