@@ -384,7 +384,7 @@ def _add_to_ball(maker: Maker, joint: str, spec: Friction) -> None:
 
 
 SLOW = 1e-9  # of ``velocity``: below it the direction of the angular velocity counts less
-UNLOADED = 1e-12  # N: load of a joint that carries nothing, whose friction has a derivative even so
+UNLOADED = 1e-24  # N: load of a joint that carries nothing, whose friction has a derivative even so
 
 
 def _load(maker: Maker, coordinate: str, spec: Friction) -> str | None:

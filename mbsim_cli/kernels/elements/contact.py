@@ -36,7 +36,7 @@ from mbsim_cli.model.layout import (
 REST = 1e-12  # of the sliding speed over its scale, squared
 PULL = 0.02  # of the elastic force: where dissipation would pull, the force goes to zero over this range
 UPRIGHT = 1e-8  # square of the sine between axis and normal over which the lowest point of a rim moves to its centre
-NO_FORCE = 1e-12  # N: damping is divided by the elastic force
+NO_FORCE = 1e-30  # N: damping is divided by the elastic force
 CENTERED = 1e-24  # m^2: spheres about one centre have a direction, too
 
 

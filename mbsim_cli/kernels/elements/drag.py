@@ -8,7 +8,7 @@ from mbsim_cli.kernels.elements.element import Element, point, velocity
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import AIR, DRAG, DRAG_SIZE
 
-REST = 1e-6  # (m/s)^2: |v| = sqrt(v . v + REST) has a derivative at rest
+REST = 1e-24  # (m/s)^2: |v| = sqrt(v . v + REST) has a derivative at rest
 
 
 @kernel

@@ -31,7 +31,7 @@ from mbsim_cli.model.layout import (
 )
 
 SMALL_SLIP = 1e-6  # square of the slip below which the Magic Formula is a straight line
-SMALL_FORCE = 1.0  # N^2: a linear tyre without load has no friction limit to divide by
+SMALL_FORCE = 1e-12  # N^2: a linear tyre without load has no friction limit to divide by
 UPRIGHT = 1e-12  # square of the sine between spin axis and road normal where a wheel lies flat
 MAGIC = int(Force.TYRE_MAGIC_FORMULA)
 

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.elements.element import Element, axis, point, velocity
 from mbsim_cli.model.codes import Force
 
 NORMAL, WIND, FRICTION, LIFT, SIZE = 3, 6, 9, 10, 11  # places in the block, behind the point; its length
-REST = 1e-6  # (m/s)^2: |v| = sqrt(v . v + REST) has a derivative at rest
+REST = 1e-24  # (m/s)^2: |v| = sqrt(v . v + REST) has a derivative at rest
 
 
 @kernel

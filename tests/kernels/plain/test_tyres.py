@@ -9,7 +9,7 @@ import pytest
 from mbsim_cli.kernels.elements.columns import attitude, attitude_gradients
 from mbsim_cli.kernels.elements.drag import drag
 from mbsim_cli.kernels.elements.tyre import ELEMENT as DERIVATIVES
-from mbsim_cli.kernels.elements.tyre import tyre
+from mbsim_cli.kernels.elements.tyre import grip, tyre
 from mbsim_cli.model.codes import TYRES, Attitude, Law
 from mbsim_cli.model.layout import NONE, RADIUS, TYRE_SIZE, Laws
 from tests.kernels.geometry import rotation
@@ -168,14 +168,15 @@ def test_the_spring_of_a_tyre_is_conservative():
 
 
 def test_drag_is_quadratic():
+    """It was linear below 1 mm/s, a thousand times too large at 1e-6 m/s."""
     rng = np.random.default_rng(2)
     theta = np.array([0.1, 0.2, 0.3, 0.0, 0.0, 0.0, -4.0, 1.0, 0.0, 0.6])
-    for scale in (0.0, 1e-4, 30.0):
+    for scale in (0.0, 1e-8, 1e-4, 30.0):
         c, v = rng.normal(size=(2, 3))
         v = scale * v
         moment, force = drag(theta, 0, tuple(c), tuple(theta[6:9] + v))
-        assert np.allclose(force, -0.6 * np.linalg.norm(v) * v, atol=1e-3 * np.linalg.norm(v))
-        assert np.allclose(moment, np.cross(c, force))
+        assert np.allclose(force, -0.6 * np.linalg.norm(v) * v, rtol=1e-6, atol=0.0)
+        assert np.allclose(moment, np.cross(c, force), rtol=1e-12, atol=0.0)
 
 
 @pytest.mark.parametrize("which", Attitude)
@@ -204,3 +205,11 @@ def test_attitude(which):
     varied_V = np.array([V[0] + 1j * EPS * (N1[0] + np.cross(N[0], V[0])), V[1]])
     moved = at(R + 1j * EPS * np.cross(N[0], R.T).T, varied_V, N, N1)[1]
     assert np.isclose(moved.imag / EPS, delta_rate)
+
+
+@pytest.mark.parametrize("limit", [1e-3, 0.5, 4e3])
+def test_friction_of_linear_tyres_does_not_depend_on_the_load(limit):
+    """It was divided by at least 1 N: a wheel with 0.5 N held its model car by less than a half."""
+    asked = 10.0 * limit
+    Q = grip(TYRES[1], limit, 0.0, 0.0, asked * asked)
+    assert Q * asked == pytest.approx(10.0 * limit / np.sqrt(101.0), rel=1e-6)
