@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure
-from mbsim_cli.model.coordinates import among, kinds
-from mbsim_cli.model.layout import P_A, P_B, P_C, P_P, FlexibleTree, Model
+from mbsim_cli.model.coordinates import among, are_elastic, kinds
+from mbsim_cli.model.layout import NATURAL, P_A, P_B, P_C, P_P, FlexibleTree, Model
 
-SMALL = 1e-5  # m or rad: motion of a node by an elastic coordinate of one scale
+SMALL = 1e-5  # of the unit of length, or rad: motion of a node by an elastic coordinate of one scale
 STEP = 1024.0  # from one unit of length to the next
 # plain numbers: members of an enumeration are slow to look up, and this does so for every row
 LENGTHS = (int(Measure.PROJECTION), int(Measure.DISTANCE))
@@ -39,17 +39,26 @@ def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = Non
     columns = among(model.tree.column_kind, TRANSLATIONS)
     names = tuple(_row_unit(model, theta, int(k), columns, length) for k in measures)
     rows = np.array([length if name == "m" else 1.0 for name in names])
-    return Scales(length, np.where(slides, length, 1.0) * _of_elastic(model, theta), rows, names)
+    return Scales(length, np.where(slides, length, 1.0) * _of_elastic(model, theta, length), rows, names)
 
 
-def _of_elastic(model: Model, theta: np.ndarray) -> np.ndarray:
+def units_of(model: Model, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Units of coordinates (n,) and constraints (m,), of a tree or natural; an elastic one moves a node by a length."""
+    if isinstance(model.tree, NATURAL):
+        return np.sqrt(model.tree.extent), np.sqrt(model.tree.row_extent)
+    scales = scales_of(model, theta)
+    return np.where(are_elastic(model.tree), scales.columns / SMALL, scales.columns), scales.rows
+
+
+def _of_elastic(model: Model, theta: np.ndarray, length: float) -> np.ndarray:
     """Scale (n,) of elastic coordinates: so small that others are determined before them; one for all others."""
     tree, found = model.tree, np.ones(kinds(model.tree).size)
     if isinstance(tree, FlexibleTree):
         largest, elastic = np.zeros(tree.column_kind.size), kinds(tree) == Column.ELASTIC
-        for body, first in zip(tree.node_body, tree.shape, strict=True):
+        units = np.where(among(tree.column_kind[tree.node], TRANSLATIONS), length, 1.0)
+        for body, first, unit in zip(tree.node_body, tree.shape, units, strict=True):
             own = np.arange(tree.elastic[body], tree.elastic[body + 1])
-            largest[own] = np.maximum(largest[own], np.abs(theta[first : first + own.size]))
+            largest[own] = np.maximum(largest[own], np.abs(theta[first : first + own.size]) / unit)
         found[elastic] = SMALL / np.where(largest > 0.0, largest, 1.0)[tree.column[elastic]]
     return found
 

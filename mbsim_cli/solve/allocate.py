@@ -32,7 +32,7 @@ from mbsim_cli.model.codes import TURNING, Force, Measure, Sensor
 from mbsim_cli.model.coordinates import among, are_elastic, kinds
 from mbsim_cli.model.layout import NATURAL, NONE, STARTS_NEAR, FlexibleNatural, FlexibleTree, Model, Natural, Tree
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.model.scales import scales_of
+from mbsim_cli.model.scales import units_of
 from mbsim_cli.solve.breakpoints import onsets_of
 
 if TYPE_CHECKING:
@@ -156,13 +156,8 @@ def factor(n: int, m: int, structure: Panels, dtype: type) -> Factor:
 
 def with_units(factor: Factor, model: Model, theta: np.ndarray) -> Factor:
     """The same with the units of coordinates and constraints: of lengths one that fits the mechanism."""
-    tree = model.tree
-    if isinstance(tree, NATURAL):
-        columns, rows = tree.extent, tree.row_extent
-    else:
-        scales = scales_of(model, theta)
-        columns, rows = scales.columns**2, scales.rows**2
-    return factor._replace(extent=np.where(are_elastic(tree), 0.0, columns), row_extent=rows.copy())
+    columns, rows = units_of(model, theta)
+    return factor._replace(extent=np.where(are_elastic(model.tree), 0.0, columns**2), row_extent=rows**2)
 
 
 def another(tangent: Factor) -> Factor:

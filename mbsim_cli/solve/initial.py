@@ -22,7 +22,14 @@ from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, Geometry, Instant, WorkAtInstant
 from mbsim_cli.solve.faults import require_defined
-from mbsim_cli.solve.redundancy import Partition, broken_equations, broken_identities, of_least_norm, partition_of
+from mbsim_cli.solve.redundancy import (
+    Partition,
+    broken_equations,
+    broken_identities,
+    in_units,
+    of_least_norm,
+    partition_of,
+)
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.equilibrium import Equilibrium
@@ -74,7 +81,7 @@ def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Pa
     """
     eq, scale = start.work.eq, scales_of(start.model, start.theta).rows
     start.evaluate()
-    partition = partition_of(eq.J, free, rows)
+    partition = partition_of(in_units(start), free, rows)
     settled = 0
     for _ in range(MAX_ITERATIONS):
         size = np.abs(eq.phi / scale)[partition.rows].max(initial=0.0)
@@ -84,7 +91,7 @@ def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Pa
         try:
             start.state.z[partition.columns] -= partition.solve(eq.J, eq.phi)
         except np.linalg.LinAlgError:
-            partition = partition_of(eq.J, free, rows)
+            partition = partition_of(in_units(start), free, rows)
             continue
         start.evaluate()
     return partition
@@ -111,7 +118,7 @@ def _fill_automatic(start: Instant, problem: Problem) -> None:
 def _assemble_velocity(start: Instant, free: np.ndarray) -> Partition:
     """Velocities that close the loops, dependent ones among ``free``, and their derivatives."""
     state, eq, sens = start.state, start.work.eq, start.sens
-    partition = partition_of(eq.J, free, np.arange(start.m))
+    partition = partition_of(in_units(start), free, np.arange(start.m))
     state.zd[partition.columns] -= partition.solve(eq.J, eq.phi1)
     held = all_but(start.n, partition.columns)
     sens.zd[held] = start.d_rates[held]

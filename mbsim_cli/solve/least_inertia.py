@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.model.codes import EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure
 from mbsim_cli.model.coordinates import all_but, among, kinds
 from mbsim_cli.model.layout import MASS, FlexibleTree, Model
-from mbsim_cli.model.scales import scales_of
+from mbsim_cli.model.scales import scales_of, units_of
 from mbsim_cli.model.standard_data import MASS as OWN_MASS
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def extents(system: "NaturalSystem") -> tuple[np.ndarray, np.ndarray]:
     measured = [c for group in system.plan.groups if group.point for c in group.columns]
     measured += [d.coordinate for d in equations.defined if system.rows[d.row].kind == Measure.PROJECTION]
     found[system.order[measured]] = scales.length**2
+    elastic, theirs = system.elastic
+    found[elastic] = units_of(system.problem.model, system.problem.theta)[0][theirs] ** 2
     added = [scales.length if row.kind == Measure.PROJECTION else 1.0 for row in equations.added]
     return found, np.concatenate([scales.rows[equations.kept], added, np.ones(len(system.plan.rigid))]) ** 2
 

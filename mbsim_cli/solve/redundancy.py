@@ -8,6 +8,7 @@ from mbsim_cli.errors import some_of
 from mbsim_cli.kernels.algebra.linear_solve import REFINEMENTS, REGULARISATION
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.scales import units_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Evaluable
 
@@ -125,9 +126,15 @@ def rank_and_pivots(a: np.ndarray) -> tuple[int, np.ndarray]:
     return min(a.shape), order
 
 
+def in_units(at: Evaluable) -> np.ndarray:
+    """Real Jacobian (m, n) of an evaluated time point, in the mechanism's units: what ranks are found from."""
+    columns, rows = units_of(at.model, at.theta)
+    return at.work.eq.J.real * columns / rows[:, None]
+
+
 def partition_of(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> Partition:
-    """Choose dependent coordinates among ``free`` and rows that determine them."""
-    real = J.real[rows]
+    """Choose dependent coordinates among ``free`` and rows of a real J that determine them."""
+    real = J[rows]
     rank = rank_and_pivots(real)[0]
     free_rank, order = rank_and_pivots(real[:, free])
     columns = free[order[:free_rank]]

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.model.scales import scales_of, units_of
 
 GIVEN = "the motion is given"
 WINDOW = 4  # steps
 BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0  # of the window's length
 SMALL = 1e-3  # share of the largest motion of a unit, by which errors of coordinates that move less are measured
-ROUND_OFF = 1e-9  # m or rad, or of a coordinate over a parameter: coordinates that move less are at rest
+ROUND_OFF = 1e-9  # of a coordinate's unit, or of a coordinate over a parameter: coordinates that move less are at rest
 AT_REST = 1e-3  # share of the largest squared speed: slower motions do not measure time shifts
 COMPARED = 1000  # times at which two runs are compared
 NO_TIMES = np.zeros(0)
@@ -26,7 +27,8 @@ class Resolution:
     """Estimates the error of a run with fixed steps from its blocks, in one pass.
 
     The motion and its derivatives by p parameters are 1 + p motions of n coordinates, each with a clock of its own.
-    ``elastic`` are the coordinates of bodies that deform, ``parameters`` values.
+    ``elastic`` are the coordinates of bodies that deform, ``parameters`` values, ``scales`` (n,) the coordinates'
+    units in the mechanism, as of ``scales.units_of``.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Resolution:
         elastic: slice = slice(0),
         parameters: Sequence[float] | np.ndarray = (),
         times: np.ndarray = NO_TIMES,
+        scales: np.ndarray | float = 1.0,
     ):
         self.reason = f"fewer than {WINDOW} steps"  # why there is no estimate
         self._names = names
@@ -48,6 +51,7 @@ class Resolution:
             self._alike.append((~rigid, 1.0))  # modes that hardly move ring fast
         values = np.abs(np.asarray(parameters, float))
         self._parameters = np.where(values > 0.0, values, 1.0)
+        self._at_rest = ROUND_OFF * scales
         self._expected = steps // WINDOW
         self._waiting: list[np.ndarray] = []  # time points since the last window ended, and its end
         self._windows = 0
@@ -142,7 +146,7 @@ class Resolution:
     def _sizes(self) -> np.ndarray:
         """How far each coordinate has moved (n, 1 + p), no less than a part of what others of its kind have."""
         moved = self._most - self._least
-        moved[:, 0] = np.maximum(moved[:, 0], ROUND_OFF)
+        moved[:, 0] = np.maximum(moved[:, 0], self._at_rest)
         for alike, part in self._alike:
             moved[alike] = np.maximum(moved[alike], part * moved[alike].max(axis=0))
         p = moved.shape[1] - 1
@@ -157,7 +161,7 @@ class Resolution:
     @property
     def still(self) -> bool:
         """Whether nothing moves but by round-off."""
-        return self.enough and bool((self.sizes <= ROUND_OFF).all())
+        return self.enough and bool((self.sizes <= self._at_rest).all())
 
     @property
     def enough(self) -> bool:
@@ -232,7 +236,19 @@ def resolution_of(
         half = max(1, steps // 2)
         every = -(-half // COMPARED)
         times = options.duration / half * np.arange(every, half + 1, every)
-    return Resolution(names.coordinates, names.coordinate_units, steps, elastic_of(problem), parameters, times)
+    return Resolution(
+        names.coordinates, names.coordinate_units, steps, elastic_of(problem), parameters, times, _scales(problem)
+    )
+
+
+def _scales(problem: Problem) -> np.ndarray:
+    """Units (n,) of the coordinates in the mechanism; ``problem`` has the tree even if coordinates are natural."""
+    of_tree, _ = units_of(problem.model, problem.theta)
+    if not problem.options.natural:
+        return of_tree
+    length, elastic = scales_of(problem.model, problem.theta).length, elastic_of(problem)
+    rigid = [length if unit == "m" else 1.0 for unit in problem.names.coordinate_units[: elastic.start]]
+    return np.append(rigid, of_tree[of_tree.size - len(problem.names.coordinates) + elastic.start :])
 
 
 def loses_energy(problem: Problem) -> bool:

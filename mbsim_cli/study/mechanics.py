@@ -21,7 +21,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.initial import LOADED_ITERATIONS, assemble, forces_by_multipliers, require_closed, require_settled
-from mbsim_cli.solve.redundancy import rank_and_pivots
+from mbsim_cli.solve.redundancy import in_units, rank_and_pivots
 from mbsim_cli.spec.geometry import Geometry, carries
 from mbsim_cli.spec.reading.messages import unknown
 
@@ -244,7 +244,7 @@ class Mechanics:
         J, phi2, n = at.work.eq.J, at.work.eq.phi2, self._n
         for _ in range(2):
             if self._rows is None:
-                rank, order = rank_and_pivots(J.T)
+                rank, order = rank_and_pivots(in_units(at).T)
                 self._rows = np.sort(order[:rank])
             rows = self._rows
             kkt = np.zeros((n + rows.size, n + rows.size))

@@ -1,7 +1,11 @@
-"""The same mechanism in all sizes: motions over lengths do not depend on whether it is a micrometre or a kilometre."""
+"""The same mechanism in all sizes and units: numbers without unit do not depend on those of length, time and mass."""
 
+import re
+
+import numpy as np
 import pytest
 
+import mbsim_cli as mbsim
 from mbsim_cli import assembly, spec
 from mbsim_cli.study.evaluation import evaluate
 
@@ -53,3 +57,70 @@ def test_motions_do_not_depend_on_the_size(tmp_path, kind, size, formulation):
     """
     expected = values(tmp_path, kind, "1", formulation)
     assert values(tmp_path, kind, size, formulation) == pytest.approx(expected, rel=1e-10)
+
+
+UNITS = """
+mbsim: 1
+constants: {m: 1, s: 1, kg: 1, N: kg*m/s**2}
+parameters: {L: 0.4*m, k: 400*N/m, M: 2*kg}
+gravity: [0, -9.81*m/s**2, 0]
+materials: {steel: {youngs_modulus: 2.1e11*N/m**2, poisson_ratio: 0.3, density: 7850*kg/m**3}}
+points: {P: {crank: [0.15*m, 0, 0]}}
+bodies:
+  crank: {mass: 1*kg, center_of_mass: [0.07*m, 0, 0], inertia: {xx: 0.01*kg*m**2, yy: 0.01*kg*m**2, zz: 0.01*kg*m**2}}
+  rod:
+    flexible:
+      mesh: {type: beam, length: L, section: {type: circle, radius: 0.005*m}, elements: 8}
+      material: steel
+      sets: {a: {x: 0}, b: {x: L}}
+      frame: {chord: [a, b]}
+      modes: {count: 4}
+      nodes: {a: {set: a}, b: {set: b}}
+  slider: {mass: M}
+joints:
+  A:
+    type: revolute
+    bodies: [ground, crank]
+    point: origin
+    axis: z
+    initial: {angle: 1, angular_velocity: 10/s, independent: true}
+  P: {type: revolute, bodies: [crank, rod], point: [P, a], axis: z, initial: {angle: -1.3}}
+  S: {type: prismatic, bodies: [ground, slider], point: origin, axis: x, initial: {displacement: 0.46*m}}
+  B: {type: spherical, bodies: [rod, slider], point: [b, origin], cut: true}
+forces:
+  spring: {type: spring_damper, coordinate: S.displacement, stiffness: k, damping: 2*N*s/m, natural_length: 0.4*m}
+  air: {type: drag, point: slider.origin, area: 0.1*m**2, coefficient: 1.1, density: 1.2*kg/m**3}
+  floor:
+    type: contact
+    center: crank.P
+    radius: 0.05*m
+    plane: {point: ground.origin, normal: ground.y}
+    stiffness: 1e4*N/m**1.5
+    impact: {damping: 5*N*s/m, depth: 1e-3*m}
+    friction: 0.1
+    friction_speed: 0.05*m/s
+sensors:
+  x: {type: coordinate, coordinate: S.displacement}
+  u: {type: strain_energy, body: rod}
+objectives: {end: {final: x/m}, strain: {final: u/(N*m)}}
+analysis: {step: 2e-4*s, duration: 0.25*s, sensitivity: {method: ddm, parameters: [k, M]}}
+"""
+NUMBER = re.compile(r"[\d.e-]+")
+
+
+@pytest.mark.parametrize("m, s, kg", [(1e-5, 1e-6, 1e-12), (1e3, 1e5, 1e6)], ids=["micromechanism", "large_and_slow"])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", pytest.param("ali3p-natural", marks=pytest.mark.slow)])
+def test_nothing_depends_on_units(tmp_path, formulation, m, s, kg):
+    """A flexible crank in natural coordinates was refused at the first size, and in joint coordinates wrong by 1 %.
+
+    Drag had a floor in m/s: slow motions were damped a thousandfold. Small motions were taken for rest in estimates.
+    """
+    (path := tmp_path / "m.yaml").write_text(UNITS)
+    expected, found = (
+        mbsim.run(path, formulation=formulation, m=m, s=s, kg=kg) for m, s, kg in ((1.0, 1.0, 1.0), (m, s, kg))
+    )
+    assert [NUMBER.sub("", text) for text in found.warnings] == [NUMBER.sub("", text) for text in expected.warnings]
+    for name in ("end", "strain"):
+        assert found.objectives[name].value == pytest.approx(expected.objectives[name].value, rel=1e-7)
+        gradient = np.array(found.objectives[name].gradient) * [kg / s**2, kg]
+        np.testing.assert_allclose(gradient, expected.objectives[name].gradient, rtol=1e-6)

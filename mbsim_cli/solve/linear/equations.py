@@ -14,12 +14,13 @@ from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import all_but, kinds
 from mbsim_cli.model.layout import STEP
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.scales import units_of
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.equilibrium import start_at_equilibrium
 from mbsim_cli.solve.forward import start
 from mbsim_cli.solve.initial import Initial, assemble_closed, quaternion_product, require_forces_alone
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
-from mbsim_cli.solve.redundancy import of_least_norm, partition_of, rank_and_pivots
+from mbsim_cli.solve.redundancy import in_units, of_least_norm, partition_of, rank_and_pivots
 
 SHORTEST = 1e-12  # s: earlier times count as the start
 ROUNDED = 1e-15  # relative, like the error of a few operations
@@ -240,7 +241,9 @@ class Linearising:
         if not self._chosen:  # prefer the independent coordinates that the file declares
             preferred = np.zeros(s, bool)
             preferred[: len(chart.plain)] = self.problem.independent[chart.plain]
-            chart.choose(phi[0][0].real, preferred)
+            units, rows = units_of(at.model, at.theta)
+            of_motions = np.append(units[chart.plain], np.ones(s - len(chart.plain)))
+            chart.choose(phi[0][0].real * of_motions / np.append(rows, units[hold])[:, None], preferred)
             self._chosen = True
         motions = self._motions(phi, phi_u)
         left = motions.R.T @ B.T
@@ -322,7 +325,7 @@ def accelerate(at: Instant, held: Sequence[int]) -> None:
     n = at.n
     J = np.concatenate([at.work.eq.J, np.eye(n)[list(held)]])
     known = np.concatenate([at.work.eq.phi2, np.zeros(len(held))])
-    rank, order = rank_and_pivots(J.real.T)
+    rank, order = rank_and_pivots(np.concatenate([in_units(at), np.eye(n)[held]]).T)
     rows = order[:rank]
     Ji = J[rows]
     matrix = np.block([[at.out.M, Ji.T], [Ji, np.zeros((rank, rank))]])

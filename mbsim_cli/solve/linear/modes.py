@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.model.scales import units_of
 from mbsim_cli.solve.equilibrium import start_at_equilibrium
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import assemble_closed
@@ -184,7 +185,7 @@ def normalised(shape: np.ndarray, d_shape: np.ndarray) -> tuple[np.ndarray, np.n
     return scaled, d_shape / unit[:, None] - scaled[:, :, None] * (d_shape[largest, columns] / unit[:, None])
 
 
-MOMENT = 1e-4  # s: half the interval of differences of M, C and K along the motion
+MOMENT = 1e-4  # of the time in which the motion is as large as the mechanism: half the interval of differences
 ROUNDINGS = 4  # perturbed copies of the point, which distinguish eigenvalues from round-off
 STEADY = 1e-3  # relative change of an eigenvalue in a time constant of its own
 
@@ -286,10 +287,17 @@ def _matrices(equations: LinearEquations) -> tuple[np.ndarray, np.ndarray, np.nd
 def drift(modes: Modes, linear: Linearising) -> np.ndarray:
     """Relative changes (k,) of eigenvalues within their own time constants, as M, C and K change along the motion.
 
-    Their rates are central differences over ``MOMENT``.
+    Their rates are central differences.
     """
-    state = linear.equations.instant.state
-    ahead, behind = (_matrices(linear.at(linear.point.moved(step, state.zd, state.zdd))) for step in (MOMENT, -MOMENT))
-    dM, dC, dK = (((one - other) / (2.0 * MOMENT))[None] for one, other in zip(ahead, behind, strict=True))
+    instant = linear.equations.instant
+    state, (units, _) = instant.state, units_of(instant.model, instant.theta)
+    rates = (
+        np.abs(state.zd / units).max(),
+        np.sqrt(np.abs(state.zdd / units).max()),
+        min(np.abs(modes.value), default=1.0),
+    )
+    step = MOMENT / max(rates)
+    ahead, behind = (_matrices(linear.at(linear.point.moved(h, state.zd, state.zdd))) for h in (step, -step))
+    dM, dC, dK = (((one - other) / (2.0 * step))[None] for one, other in zip(ahead, behind, strict=True))
     d_value = derivatives(modes, _matrices(linear.equations), (dM, dC, dK))[0][:, 0]
     return np.abs(d_value) / np.maximum(np.abs(modes.value) ** 2, 1e-300)

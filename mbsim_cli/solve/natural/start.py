@@ -18,7 +18,7 @@ from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_close
 from mbsim_cli.solve.natural.joint_motion import NaturalReactions
 from mbsim_cli.solve.natural.plan import STEP, Fields, Group, derivative_of, directions_of, names_of, value_of
 from mbsim_cli.solve.natural.system import NaturalSystem
-from mbsim_cli.solve.redundancy import partition_of
+from mbsim_cli.solve.redundancy import in_units, partition_of
 
 # Motion of all bodies at the start, as closing the mechanism has found it.
 
@@ -87,7 +87,7 @@ def natural_start(problem: Problem, theta: np.ndarray | None = None) -> tuple[Pr
     if not np.isfinite(at.work.eq.G).all():
         why = undefined_at(tree, initial.theta, 0.0, initial.state.z, initial.state.zd)
         raise AnalysisError(why or "the equations of motion are undefined at the start")
-    rows = partition_of(at.work.eq.J, np.arange(at.n), np.arange(at.m)).rows
+    rows = partition_of(in_units(at), np.arange(at.n), np.arange(at.m)).rows
     if rows.size < at.m and (at.model.sensors.kind == Sensor.MULTIPLIER).any():
         raise AnalysisError(
             "sensors read multipliers, and in natural coordinates equations depend on each other: their multipliers "

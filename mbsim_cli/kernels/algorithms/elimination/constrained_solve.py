@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algebra.linear_solve import (
 )
 from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.elimination.structure import Panels
-from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import (
     EVERY,
     WIDTH,
@@ -136,10 +136,12 @@ def factor_penalised(ratio, factor):
     T, weight, panels, inverse, lu = factor.T, factor.weight, factor.sparsity, factor.inverse, factor.lu
     floor = 0.0
     for i in range(weight.size):
-        floor = max(floor, np.abs(T[i, i].real) * _squared_unit(factor, i))
+        floor = max(floor, np.abs(T[i, i].real) * factor.extent[i])
     floor *= LIGHTEST
     for i in range(weight.size):
-        weight[i] = max(np.abs(T[i, i].real), floor / _squared_unit(factor, i), factor.least[i])
+        weight[i] = max(np.abs(T[i, i].real), factor.least[i])
+        if factor.extent[i] > 0.0:
+            weight[i] = max(weight[i], floor / factor.extent[i])
     for i in range(weight.size):
         put(inverse, i, 1.0 / at(weight, i))
     softest = 0.0  # the largest of the compliances J weight^-1 J^T of rows, in their units; penalties take their place
@@ -167,11 +169,6 @@ def factor_penalised(ratio, factor):
     copy_to(factor.T, factor.lu)
     add_penalties(factor)
     return lu_factor(factor.lu, factor.pivot)
-
-
-@inlined
-def _squared_unit(factor, i):
-    return factor.extent[i] if factor.extent[i] > 0.0 else 1.0
 
 
 @kernel
