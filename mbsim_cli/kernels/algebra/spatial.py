@@ -148,10 +148,7 @@ def axpy6(s, x, y):
 def only6(x, bits):
     """Spatial vector x in the directions whose bit is set."""
     (a, b, c), (d, e, f) = x
-    return (
-        (only(a, bits), only(b, bits), only(c, bits)),
-        (only(d, bits), only(e, bits), only(f, bits)),
-    )
+    return ((only(a, bits), only(b, bits), only(c, bits)), (only(d, bits), only(e, bits), only(f, bits)))
 
 
 @inlined
@@ -248,17 +245,7 @@ def carry_inertia(inertia, N):
 @inlined
 def less_tilde(A, c):
     """A symmetric matrix less c x, by rows."""
-    return (
-        A[0],
-        A[3] + c[2],
-        A[4] - c[1],
-        A[3] - c[2],
-        A[1],
-        A[5] + c[0],
-        A[4] + c[1],
-        A[5] - c[0],
-        A[2],
-    )
+    return (A[0], A[3] + c[2], A[4] - c[1], A[3] - c[2], A[1], A[5] + c[0], A[4] + c[1], A[5] - c[0], A[2])
 
 
 @inlined
@@ -280,14 +267,7 @@ def axpy_nine(s, A, B):
 @inlined
 def axpy_six(s, A, B):
     """s A + B of symmetric matrices."""
-    return (
-        s * A[0] + B[0],
-        s * A[1] + B[1],
-        s * A[2] + B[2],
-        s * A[3] + B[3],
-        s * A[4] + B[4],
-        s * A[5] + B[5],
-    )
+    return (s * A[0] + B[0], s * A[1] + B[1], s * A[2] + B[2], s * A[3] + B[3], s * A[4] + B[4], s * A[5] + B[5])
 
 
 @inlined

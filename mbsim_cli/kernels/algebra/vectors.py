@@ -290,17 +290,7 @@ def euler_rotation(e):
     wx, wy, wz = e[0] * x, e[0] * y, e[0] * z
     xx, xy, xz = e[1] * x, e[1] * y, e[1] * z
     yy, yz, zz = e[2] * y, e[2] * z, e[3] * z
-    return (
-        1.0 - (yy + zz),
-        xy - wz,
-        xz + wy,
-        xy + wz,
-        1.0 - (xx + zz),
-        yz - wx,
-        xz - wy,
-        yz + wx,
-        1.0 - (xx + yy),
-    )
+    return (1.0 - (yy + zz), xy - wz, xz + wy, xy + wz, 1.0 - (xx + zz), yz - wx, xz - wy, yz + wx, 1.0 - (xx + yy))
 
 
 @kernel

@@ -13,18 +13,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import atan2
 from mbsim_cli.kernels.algebra.spatial import moved
-from mbsim_cli.kernels.algebra.vectors import (
-    add3,
-    axpy3,
-    cross3,
-    dot3,
-    length3,
-    load3,
-    point_of,
-    rotate,
-    scale3,
-    sub3,
-)
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, length3, load3, point_of, rotate, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.derive.write import Derivatives
 from mbsim_cli.model.codes import Measure

@@ -256,10 +256,7 @@ def _keep_units(model, theta, t, directions, tree, state, sens):
 
 MANIFOLDS = {OpenTree: _keep_units, Loops: settle}  # by what knows of it: unit spheres, or all constraints
 put_on_manifold = table_by_type(
-    "tree",
-    "put_on_manifold",
-    "Put a motion, with its sensitivities, where coordinates may be.",
-    MANIFOLDS,
+    "tree", "put_on_manifold", "Put a motion, with its sensitivities, where coordinates may be.", MANIFOLDS
 )
 
 

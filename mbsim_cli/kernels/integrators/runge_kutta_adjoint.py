@@ -99,10 +99,7 @@ def _pull_projected(model, theta, t, pulled, raw, state, adj):
 
 
 normalised = table_by_type(
-    "tree",
-    "normalised",
-    "Put a motion onto its manifold.",
-    {OpenTree: _unit, Loops: _projected},
+    "tree", "normalised", "Put a motion onto its manifold.", {OpenTree: _unit, Loops: _projected}
 )
 pull_normalised = table_by_type(
     "pulled",

@@ -46,10 +46,7 @@ from mbsim_cli.kernels.algorithms.motion.workspace import of_position
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.laws import law_variation, pull_law
-from mbsim_cli.kernels.elements.measures import (
-    line,
-    second_by_numbers,
-)
+from mbsim_cli.kernels.elements.measures import line, second_by_numbers
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 

@@ -219,9 +219,7 @@ vary_with_quantities = _chosen(
     "vary_all", "vary_with_quantities", "Variation of the wrench and of the quantities in direction k."
 )
 pull_force_on_bodies = _chosen(
-    "pull",
-    "pull_force_on_bodies",
-    "Add the pull-back of adjoints of the wrench, as a sees it, and of the quantities.",
+    "pull", "pull_force_on_bodies", "Add the pull-back of adjoints of the wrench, as a sees it, and of the quantities."
 )
 
 

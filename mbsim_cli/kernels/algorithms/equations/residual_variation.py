@@ -190,14 +190,7 @@ def vary_inertia(tree, theta, dtheta, k, touched, kin, i, N):
     return (
         dm + own_m,
         add3(dh, own_h),
-        (
-            dJ[0] + own_J[0],
-            dJ[1] + own_J[1],
-            dJ[2] + own_J[2],
-            dJ[3] + own_J[3],
-            dJ[4] + own_J[4],
-            dJ[5] + own_J[5],
-        ),
+        (dJ[0] + own_J[0], dJ[1] + own_J[1], dJ[2] + own_J[2], dJ[3] + own_J[3], dJ[4] + own_J[4], dJ[5] + own_J[5]),
     )
 
 

@@ -21,13 +21,7 @@ from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     vary_motion_of_columns,
     vary_rows,
 )
-from mbsim_cli.kernels.algorithms.motion.workspace import (
-    Adjoints,
-    LoadedMotion,
-    Motion,
-    Virtual,
-    motion_alone,
-)
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, LoadedMotion, Motion, Virtual, motion_alone
 from mbsim_cli.model.layout import FlexibleTree
 
 with_columns = only_with("model.tree", FlexibleTree)

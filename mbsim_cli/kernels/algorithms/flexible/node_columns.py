@@ -14,15 +14,7 @@ from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, padded, put, width, zeros
-from mbsim_cli.kernels.elements.flexible_nodes import (
-    bent,
-    pull_slopes,
-    pull_zeta,
-    slope,
-    vary_slope,
-    vary_zeta,
-    zeta,
-)
+from mbsim_cli.kernels.elements.flexible_nodes import bent, pull_slopes, pull_zeta, slope, vary_slope, vary_zeta, zeta
 from mbsim_cli.model.layout import NONE
 
 

@@ -18,11 +18,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     six_at,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import (
-    row3,
-    row9,
-    scale3,
-)
+from mbsim_cli.kernels.algebra.vectors import row3, row9, scale3
 from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block

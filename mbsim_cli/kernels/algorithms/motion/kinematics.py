@@ -4,15 +4,7 @@ Paper 000, equations (4)-(6), in spatial form: every vector is taken about a poi
 and, in RTdyn0, passes the body's centre of mass at the time point; in RTdyn1 it is the global origin.
 """
 
-from mbsim_cli.kernels.algebra.spatial import (
-    add6,
-    axpy6,
-    cross_motion,
-    motion_at,
-    shift_force,
-    shift_motion,
-    store,
-)
+from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_motion, motion_at, shift_force, shift_motion, store
 from mbsim_cli.kernels.algebra.vectors import (
     add3,
     axpy3,

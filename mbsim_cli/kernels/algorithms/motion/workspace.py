@@ -11,14 +11,7 @@ from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
 from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import ROOM, AlongMeasure, Element
 from mbsim_cli.model.codes import BETWEEN_BODIES, Law, Sensor
-from mbsim_cli.model.layout import (
-    BODY_SIZE,
-    MASS,
-    MEASURE_SIZE,
-    NONE,
-    LoadedSignals,
-    Signals,
-)
+from mbsim_cli.model.layout import BODY_SIZE, MASS, MEASURE_SIZE, NONE, LoadedSignals, Signals
 
 
 class Motion(NamedTuple):

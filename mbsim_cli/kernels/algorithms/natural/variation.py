@@ -18,18 +18,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import (
-    add3,
-    axpy3,
-    cross3,
-    dot3,
-    load3_of,
-    put3,
-    row3,
-    rows3,
-    scale3,
-    sub3,
-)
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3_of, put3, row3, rows3, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     vary_constraint_forces,
     vary_constraint_rates,

@@ -17,10 +17,7 @@ from mbsim_cli.kernels.algebra.arrays import clear, copy_to, is_nothing
 from mbsim_cli.kernels.algebra.vectors import inner4, norm2
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import set_armatures
-from mbsim_cli.kernels.algorithms.motion.kinematics import (
-    position_kinematics,
-    set_ground,
-)
+from mbsim_cli.kernels.algorithms.motion.kinematics import position_kinematics, set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, kinematics
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import coefficient_offset, pull_drive
 from mbsim_cli.kernels.algorithms.open_trees.recursive import (

@@ -13,11 +13,7 @@ from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
 from mbsim_cli.kernels.algebra.vectors import inner4, norm2
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
-from mbsim_cli.kernels.algorithms.motion.kinematics import (
-    column_kinematics,
-    motion_kinematics,
-    position_kinematics,
-)
+from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (

@@ -8,11 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.flexible.workspace import (
-    flexible_composite,
-    flexible_kinematics,
-    flexible_twists,
-)
+from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_composite, flexible_kinematics, flexible_twists
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL

@@ -39,12 +39,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     subtract_dyad,
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, dot3, inner4, norm2, rate_column, scale3
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
-    body_force,
-    rate_apply,
-    rate_matrix,
-    set_armatures,
-)
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, rate_apply, rate_matrix, set_armatures
 from mbsim_cli.kernels.algorithms.equations.residual_variation import own_inertia_force
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import (

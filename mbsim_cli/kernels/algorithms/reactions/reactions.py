@@ -48,16 +48,9 @@ from mbsim_cli.kernels.algebra.vectors import (
     sub3,
     unrotate,
 )
-from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
-    vary_constraint_forces,
-    vary_multiplier_force,
-)
+from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_constraint_forces, vary_multiplier_force
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import (
-    constraint_forces,
-    slope_variation,
-    vary_measure_from_first,
-)
+from mbsim_cli.kernels.algorithms.equations.forces import constraint_forces, slope_variation, vary_measure_from_first
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, own_rates, rate_apply, rate_at
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, own_inertia_force
 from mbsim_cli.kernels.algorithms.equations.signals import (

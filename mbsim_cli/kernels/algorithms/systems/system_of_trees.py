@@ -26,16 +26,9 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
     vary_armatures_alone,
 )
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
-from mbsim_cli.kernels.algorithms.equations.residual_variation import (
-    clear_forces,
-    vary_bodies,
-    vary_resting,
-)
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies, vary_resting
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
-from mbsim_cli.kernels.algorithms.equations.sensors import (
-    measure_of_order,
-    vary_any_measure,
-)
+from mbsim_cli.kernels.algorithms.equations.sensors import measure_of_order, vary_any_measure
 from mbsim_cli.kernels.algorithms.equations.signals import (
     element_forces,
     hold_multipliers,

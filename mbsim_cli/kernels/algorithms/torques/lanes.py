@@ -19,15 +19,7 @@ from mbsim_cli.kernels.algebra.lanes import (
     set9,
     sine_cosine,
 )
-from mbsim_cli.kernels.algebra.spatial import (
-    add6,
-    axpy6,
-    cross_force,
-    cross_motion,
-    dot6,
-    inertia_apply,
-    scale6,
-)
+from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, inertia_apply, scale6
 from mbsim_cli.kernels.algebra.vectors import (
     add3,
     axpy3,
