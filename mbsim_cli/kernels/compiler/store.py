@@ -169,8 +169,8 @@ def _fault(found: os.stat_result) -> str:
 def content_of(key: bytes, data: bytes) -> bytes | None:
     """What a file holds if it is whole and of this key, else None."""
     head = MAGIC + hashlib.sha256(key).digest()
-    content = data[len(head) + _HASH :]
-    return content if data == head + hashlib.sha256(content).digest() + content else None
+    content = memoryview(data)[len(head) + _HASH :]
+    return bytes(content) if data.startswith(head + hashlib.sha256(content).digest()) else None
 
 
 def file_of(key: bytes) -> str:
@@ -192,10 +192,13 @@ def source_hash(compiler: str, package: Path = PACKAGE, folders: tuple[str, ...]
 
     Places and times of files do not count.
     """
-    digest = hashlib.sha256()
-    for path in sorted(path for folder in folders for path in (package / folder).rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode())
-        digest.update(path.read_bytes())
+    digest, start = hashlib.sha256(), len(str(package)) + 1
+    walked = (each for folder in folders for each in os.walk(package / folder))  # in half the time of Path.rglob
+    files = [os.path.join(folder, name) for folder, _, names in walked for name in names if name.endswith(".py")]
+    for file in sorted(files):
+        digest.update(file[start:].replace(os.sep, "/").encode())
+        with open(file, "rb", buffering=0) as source:
+            digest.update(source.read())
     made_by = (compiler, settings(), installed.WANTED, _VERSIONS, platform.machine())
     digest.update(repr(made_by if compiler else ()).encode())
     return digest.hexdigest()[:16]
