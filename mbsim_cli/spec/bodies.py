@@ -183,7 +183,7 @@ class Visual(Spec):
 
 
 class Massive(Spec):
-    """What gives a rigid body its mass and inertia; without a mass it is a massless link."""
+    """What gives a rigid body its mass and inertia."""
 
     mass: NotNegative | None = optional("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1")
     center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = optional(
@@ -208,7 +208,7 @@ class Massive(Spec):
 
 
 class Body(Massive, Described):
-    """A body, rigid unless it says how it deforms."""
+    """A body, rigid unless it says how it deforms; a rigid one without a mass is a massless link."""
 
     flexible: Flexible | None = optional(
         "How the body deforms; its mesh or file gives mass and inertia.", {"sid": "boom.SID_FEM", "length_unit": "mm"}

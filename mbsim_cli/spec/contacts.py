@@ -122,8 +122,8 @@ class BoxShape(Spec):
 
 
 class _Round(Spec):
-    center: named.Point = field("Centre, or a point of an axis without ends, body.point.", "roller.origin")
-    axis: named.Vector = field("Vector along the axis, across a circle, body.vector.", "roller.y")
+    center: named.Point = field("Centre, body.point; of a cylinder without ends a point on the axis.", "roller.origin")
+    axis: named.Vector = field("Vector along the axis, perpendicular to the circle of a rim, body.vector.", "roller.y")
     radius: Positive = field("Radius [m].", 0.1)
 
 

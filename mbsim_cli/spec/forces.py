@@ -71,30 +71,32 @@ class RotationalSpringDamper(AnyForce):
     law: LawOrName | None = optional("Such a torque as a law of time [N m].", "motor")
 
 
-class _Applied(AnyForce):
-    is_vector, sources = True, ("value",)
+class AppliedForce(AnyForce):
+    """A force at a point."""
 
+    is_vector, place, sources = True, "point", ("value",)
+
+    type: Literal["force"] = field("A force at a point.", "force")
+    point: named.Point = field("Where it acts.", "slider.P")
     value: Annotated[tuple[Expression, ...], length(3)] = field(
-        "Components [N or N m]; also expressions of the motion.", [0, 0, "-10*sin(t)"]
+        "Components [N]; also expressions of the motion.", [0, 0, "-10*sin(t)"]
     )
     axes: Literal["global", "body"] = field("Axes of the components.", "body", default="global")
     law: LawOrName | None = optional("Law of time that multiplies it.", "ramp")
 
 
-class AppliedForce(_Applied):
-    """A force at a point."""
-
-    place = "point"
-    type: Literal["force"] = field("A force at a point.", "force")
-    point: named.Point = field("Where it acts.", "slider.P")
-
-
-class AppliedTorque(_Applied):
+class AppliedTorque(AnyForce):
     """A torque on a body."""
 
-    place = "body"
+    is_vector, place, sources = True, "body", ("value",)
+
     type: Literal["torque"] = field("A torque on a body.", "torque")
     body: named.Frame = field("The body.", "A1")
+    value: Annotated[tuple[Expression, ...], length(3)] = field(
+        "Components [N m]; also expressions of the motion.", [0, 0, 1]
+    )
+    axes: Literal["global", "body"] = field("Axes of the components.", "body", default="global")
+    law: LawOrName | None = optional("Law of time that multiplies it.", "ramp")
 
 
 class ViscousFriction(AnyForce):

@@ -51,12 +51,13 @@ class _Sorted(GenerateJsonSchema):
     """Keys in alphabetical order, but those of examples as one writes them."""
 
     def sort(self, value: Any, parent_key: str | None = None) -> Any:
-        """Sort a part of the schema; the names of fields keep their order, as pydantic keeps them."""
+        """Sort a part of the schema; fields keep their order, but ``type`` is the first and free text the last."""
         if isinstance(value, list):
             return [self.sort(entry, parent_key) for entry in value]
         if not isinstance(value, dict) or parent_key in ("examples", "default"):
             return value
-        names = value if parent_key == "properties" else sorted(value)
+        in_order = (lambda name: (name == "description") - (name == "type")) if parent_key == "properties" else None
+        names = sorted(value, key=in_order)
         return {name: self.sort(value[name], None if parent_key == "properties" else name) for name in names}
 
 

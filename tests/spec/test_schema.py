@@ -40,6 +40,13 @@ def test_editors_can_use_it():
     jsonschema.Draft202012Validator.check_schema(schema())
 
 
+def test_a_type_is_the_first_key_and_free_text_the_last():
+    """As a base class states free text, pydantic lists it first."""
+    for entry in _objects(schema()):
+        keys = list(entry["properties"])
+        assert "type" not in keys[1:] and "description" not in keys[:-1]
+
+
 def test_every_field_has_a_description_and_examples():
     for entry in _objects(schema()):
         assert entry["additionalProperties"] is False
