@@ -59,10 +59,12 @@ def command(
             show_table(("template", "what it shows"), TEMPLATES.items())
             tell("mbsim init NAME writes NAME.yaml here")
         return
-    if file is not None and not file.suffix:
-        raise UsageError(f"{file} has no ending; write {file}.yaml")
     target = file or Path(f"{name}.yaml")
     texts = {target: template(name)}
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder; write {target / name}.yaml")
+    if not target.suffix:
+        raise UsageError(f"{target} has no ending; write {target}.yaml")
     beside = [target.with_name(BESIDE[name])] if name in BESIDE else []
     texts |= {path: _installed(path.name) for path in beside}
     for path in texts if not force else ():  # all files or none

@@ -43,8 +43,13 @@ def test_init_lists_and_writes(mbsim, tmp_path):
     wrong = mbsim("init", "pendulm")
     assert wrong.code == 2 and "did you mean 'pendulum'?" in wrong.err
     assert mbsim("init", "pendulum", "no/folder.yaml").code == 5
-    folder = mbsim("init", "pendulum", "new/")
-    assert folder.code == 2 and "new has no ending; write new.yaml" in folder.err and not (tmp_path / "new").exists()
+    missing = mbsim("init", "pendulum", "new/")
+    assert missing.code == 2 and "new has no ending; write new.yaml" in missing.err and not (tmp_path / "new").exists()
+    (tmp_path / "v1.0").mkdir()
+    for folder, file in ((".", "pendulum.yaml"), ("v1.0", "v1.0/pendulum.yaml")):
+        there = mbsim("init", "pendulum", folder)
+        assert there.code == 2 and f"{folder} is a folder; write {file}" in there.err
+    assert "unknown template" in mbsim("init", "mine.yaml", "pendulum").err
     (tmp_path / "fit.csv").write_text("mine")
     taken = mbsim("init", "fit")
     assert taken.code == 5 and "fit.csv exists" in taken.err and not (tmp_path / "fit.yaml").exists()
