@@ -137,7 +137,7 @@ def _columns(field: str, columns: slice | int) -> Callable[[Block], np.ndarray]:
 
 
 class KeptRows:
-    """Copies in memory of the columns of a run, at the time points to store; of columns of the same memory one."""
+    """Copies of the columns of a run at the time points to store; columns that share memory are copied once."""
 
     def __init__(self, every: int):
         self._every, self._seen = every, 0
@@ -159,7 +159,7 @@ class KeptRows:
         return np.concatenate([part[number] for part in (*self._parts, *self._last)])
 
     def take(self, *, last: bool) -> list[np.ndarray]:
-        """All arrays, one for those of the same memory, and forget them; the latest row only if it is the ``last``."""
+        """Return and forget all arrays, one for those that share memory; the latest row only if it is the ``last``."""
         columns = list(zip(*self._parts, *(self._last if last else ()), strict=True))
         self._parts, self._last, self.size = [], [] if last else self._last, 0
         order = [tuple(map(id, parts)) for parts in columns]

@@ -18,6 +18,7 @@ from mbsim_cli.study.fitting.estimate import Group, Problem, _rho, estimate
 from mbsim_cli.study.fitting.readings import Computed, Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.design import Variables
+from mbsim_cli.study.sweep.frames import framed
 from tests.models.command import ROOT
 
 FOLDER = ROOT / "models/benchmarks"
@@ -259,6 +260,10 @@ def test_a_killed_fit_goes_on(tmp_path, monkeypatch):
     again = mbsim.load(path, listener=listener).fit("all", log=log)
     assert again.values.tobytes() == whole.values.tobytes() and not log.exists()
     assert len(runs) < needed - done + 5 and "evaluations of an earlier search are read" in listener.said[0]
+    log.write_bytes(framed(b"mbsim evaluations 1\n" + b"of an earlier version"))
+    listener = Ends(100)
+    mbsim.load(path, listener=listener).fit("all", log=log)
+    assert listener.said[0].endswith("another version of mbsim: the search starts again")
     log.write_text("mine")
     with pytest.raises(InputOutputError, match="is not a log of mbsim fit"):
         mbsim.load(path).fit("all", log=log)

@@ -38,7 +38,7 @@ def identity_of(
 
 
 class Kind(NamedTuple):
-    """The kind of a log: its first bytes, its name for users, and the form of analyses.
+    """The kind of a log: its first bytes, its names for users, and the form of analyses, whose version ``head`` has.
 
     ``split`` parts an analysis of v values into data for JSON and numbers (k, 1 + v), which ``joined`` puts together.
     """
@@ -95,7 +95,7 @@ class Log:
         if not self._path.exists():
             return {}
         frames = [content for _, content in read_frames(self._path)]
-        if self._path.stat().st_size and not (frames and frames[0].startswith(self._kind.head)):
+        if self._path.stat().st_size and not (frames and frames[0].startswith(self._kind.head.rpartition(b" ")[0])):
             raise InputOutputError(f"{self._path} exists and is not a log of {self._kind.command}; move it away")
         if force or not frames or frames[0] != head:
             if not force and frames:
