@@ -114,7 +114,7 @@ def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
 # Pictures of four kinds: histories and gradients, frequency responses, studies, fields on meshes.
 
 
-# what writes a file of a kind; the report that is printed with ``--json``, and the summary that is printed without
+# a function that writes a file of a kind; the report that ``--json`` prints; the sentence that is printed without it
 _Picture = tuple[Callable[[Path, str], None], dict[str, Any], str]
 
 

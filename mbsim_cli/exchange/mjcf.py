@@ -264,10 +264,10 @@ class _Reader:
     def _say_what_is_dropped(self) -> None:
         model = self._model
 
-        def having(numbers: Any, others: bool = False) -> list[str]:
-            """Names of joints with such numbers; of those of several coordinates or none, unless of ``others``, too."""
+        def having(numbers: Any, among_all: bool = False) -> list[str]:
+            """Names of joints whose number is not zero, among those without a coordinate of their own or among all."""
             joints = self._by_joint.items()
-            return [joint.name for at, joint in joints if (others or not joint.coordinate) and np.any(numbers[at])]
+            return [joint.name for at, joint in joints if (among_all or not joint.coordinate) and np.any(numbers[at])]
 
         dof, terms = model.jnt_dofadr, "terms of second and third order of the springs and dampers"
         left = [f"armature of {name}" for name in having(model.dof_armature[dof])]
@@ -283,12 +283,18 @@ class _Reader:
             )
             if names
         ]
-        counts = ((model.ntendon, "tendon"), (model.nplugin, "plugin"))
-        left += ["compensation of gravity (gravcomp)"] * bool(np.any(model.body_gravcomp))
-        left += ["forces of the medium (density, viscosity)"] * bool(model.opt.density or model.opt.viscosity)
-        left += [f"{counted(model.ngeom, 'shape')} (masses count) and contacts"] * bool(model.ngeom)
-        left += [counted(count, what) for count, what in counts if count]
-        left += [f"elasticity of {counted(model.nflex, 'flexible part')} (masses count)"] * bool(model.nflex)
+        left += [
+            what
+            for what, is_there in (
+                ("compensation of gravity (gravcomp)", np.any(model.body_gravcomp)),
+                ("forces of the medium (density, viscosity)", model.opt.density or model.opt.viscosity),
+                (f"{counted(model.ngeom, 'shape')} (masses count) and contacts", model.ngeom),
+                (counted(model.ntendon, "tendon"), model.ntendon),
+                (counted(model.nplugin, "plugin"), model.nplugin),
+                (f"elasticity of {counted(model.nflex, 'flexible part')} (masses count)", model.nflex),
+            )
+            if is_there
+        ]
         self.robot.remarks += [f"not taken over: {what}" for what in left]
 
     def _uneven(self) -> list[str]:

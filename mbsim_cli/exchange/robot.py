@@ -171,6 +171,7 @@ class Robot:
     sites: list[tuple[str, str, np.ndarray]] = field(default_factory=list)  # name, body, place
     visuals: list[Visual] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    # unique names of parts, by their names in a file of another format
     body_names: Names = field(default_factory=lambda: Names(NO_BODIES))
     joint_names: Names = field(default_factory=lambda: Names(NO_POINTS))
 

@@ -123,8 +123,8 @@ def _compressed(values: np.ndarray, chunking: Chunking, first: int) -> bytes:
     return zlib.compress(content.data, layout.LEVEL)
 
 
-# The writer. Short runs are written at the end, long ones block by block, so that memory is bounded. Writing between
-# blocks would evict the solver's data from the processor's caches, and save none: the file of a killed process is lost.
+# The writer. Short runs are written at the end, long ones block by block, so that memory is bounded. Writing short ones
+# between blocks would evict the solver's data from the processor's caches, and keep no rows of a killed process.
 
 MOST = 64 * 2**20  # bytes of a short run
 

@@ -188,10 +188,8 @@ class Readings:
                 raise self._wrong(column, "with its delay no reading lies within the run")
             self._history(result, column)
             unit = result.unit(column.given.sensor) if column.given.scale.literal == 1.0 else ""
-            left_out = int(np.count_nonzero(~inside))
-            within.append(MeasuredColumn(
-                column.name, column.given, column.times[inside], column.readings[inside], unit, left_out
-            ))  # fmt: skip
+            times, readings, left_out = column.times[inside], column.readings[inside], int(np.count_nonzero(~inside))
+            within.append(column._replace(times=times, readings=readings, unit=unit, left_out=left_out))
         self._kept = tuple(within)
 
     def _delays_of(self, column: MeasuredColumn, rho: Mapping[str, float]) -> tuple[float, float]:

@@ -241,7 +241,7 @@ def plan_of(
 
 
 def _settled(model_file: ModelFile, settings: Settings, method: str | None) -> Settings:
-    """Settings with the method that a study asks for, else the file's; raises UsageError for what studies lack."""
+    """Settings with their own method, else the study's or the file's; raises UsageError for what studies lack."""
     stated = settings.method or method or stated_method(model_file, settings)
     settings = replace(settings, method="ddm" if stated == AUTO else stated)
     automatic = automatic_of(model_file, settings)
