@@ -12,8 +12,10 @@ import numpy as np
 from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure
 from mbsim_cli.model.coordinates import among, are_elastic, kinds
 from mbsim_cli.model.layout import NATURAL, P_A, P_B, P_C, P_P, FlexibleTree, Model
+from mbsim_cli.model.standard_data import MASS, ME, MODE_ROWS, MODES, PAIR_ROWS
 
 SMALL = 1e-5  # of the unit of length, or rad: motion of a node by an elastic coordinate of one scale
+UNMOVED = 1e-6  # of the mean motion of a body by a coordinate: nodes that move less, as of round-off, do not count
 STEP = 1024.0  # from one unit of length to the next
 # plain numbers: members of an enumeration are slow to look up, and this does so for every row
 LENGTHS = (int(Measure.PROJECTION), int(Measure.DISTANCE))
@@ -43,7 +45,10 @@ def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = Non
 
 
 def units_of(model: Model, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Units of coordinates (n,) and constraints (m,), of a tree or natural; an elastic one moves a node by a length."""
+    """Units of coordinates (n,) and constraints (m,), of a tree or natural.
+
+    By one unit an elastic coordinate moves the nodes of joints by a unit of length or angle, or else the whole body.
+    """
     if isinstance(model.tree, NATURAL):
         return np.sqrt(model.tree.extent), np.sqrt(model.tree.row_extent)
     scales = scales_of(model, theta)
@@ -59,7 +64,12 @@ def _of_elastic(model: Model, theta: np.ndarray, length: float) -> np.ndarray:
         for body, first, unit in zip(tree.node_body, tree.shape, units, strict=True):
             own = np.arange(tree.elastic[body], tree.elastic[body + 1])
             largest[own] = np.maximum(largest[own], np.abs(theta[first : first + own.size]) / unit)
-        found[elastic] = SMALL / np.where(largest > 0.0, largest, 1.0)[tree.column[elastic]]
+        for block, first, end in zip(tree.block, tree.elastic, tree.elastic[1:], strict=False):
+            n, nodes = end - first, largest[first:end]
+            inertia = theta[block + MODES + n * (MODE_ROWS + ME) + np.arange(n) * (n * PAIR_ROWS + 1)]
+            mean = np.sqrt(inertia / theta[block + MASS]) / length  # root mean square of all points' motion
+            largest[first:end] = np.where(nodes > UNMOVED * mean, nodes, mean)
+        found[elastic] = SMALL / largest[tree.column[elastic]]
     return found
 
 

@@ -7,7 +7,12 @@ import pytest
 
 import mbsim_cli as mbsim
 from mbsim_cli import assembly, spec
+from mbsim_cli.model.coordinates import are_elastic
+from mbsim_cli.model.scales import units_of
+from mbsim_cli.solve.initial import assemble_closed
+from mbsim_cli.solve.natural.start import natural_start
 from mbsim_cli.study.evaluation import evaluate
+from mbsim_cli.study.reduced_bodies import standard_input
 
 MECHANISM = """
 mbsim: 1
@@ -124,3 +129,49 @@ def test_nothing_depends_on_units(tmp_path, formulation, m, s, kg):
         assert found.objectives[name].value == pytest.approx(expected.objectives[name].value, rel=1e-7)
         gradient = np.array(found.objectives[name].gradient) * [kg / s**2, kg]
         np.testing.assert_allclose(gradient, expected.objectives[name].gradient, rtol=1e-6)
+
+
+ROCKER = """
+mbsim: 1
+constants: {m: 1, kg: 1}
+materials: {steel: {youngs_modulus: 2.1e11*kg/m, poisson_ratio: 0.3, density: 7850*kg/m**3}}
+points: {C: {rod: [0.8*m, 0, 0], end: [0.6*m, 0, 0]}, D: {ground: [0.8*m, 0.1*m, 0], end: [0, 0, 0]}}
+bodies:
+  rocker:
+    flexible:
+      mesh: {type: beam, length: 1*m, section: {type: rectangle, size: [0.03*m, 0.02*m]}, elements: 8}
+      material: steel
+      sets: {hub: {x: 0.375*m}, tip: {x: 1*m}}
+      frame: {fixed: hub}
+      modes: {count: 7}
+      nodes: {hub: {set: hub}, tip: {set: tip}}
+  rod: {mass: 1*kg, center_of_mass: [0.4*m, 0, 0], inertia: {zz: 0.1*kg*m**2}}
+  end: {mass: 1*kg, center_of_mass: [0.3*m, 0, 0], inertia: {zz: 0.1*kg*m**2}}
+joints:
+  A: {type: revolute, bodies: [ground, rocker], point: [origin, hub], axis: z, initial: {angle: 1, independent: true}}
+  B: {type: revolute, bodies: [rocker, rod], point: [tip, origin], axis: z, initial: {angle: -0.91}}
+  D: {type: revolute, bodies: [ground, end], point: D, axis: z, initial: {angle: 0.98}}
+  C: {type: revolute, bodies: [rod, end], point: C, axis: z, cut: true}
+analysis: {step: 1e-3, duration: 0.01}
+"""
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+def test_round_off_of_modes_that_move_no_node_determines_nothing(tmp_path, formulation):
+    """Modes of the arm without a node move that of the other by 1e-14: redundant constraints counted as independent."""
+    (path := tmp_path / "m.yaml").write_text(ROCKER)
+    problem = assembly.build(spec.load(path), formulation=formulation, standard_input=standard_input).problem
+    initial = natural_start(problem)[1] if problem.options.natural else assemble_closed(problem)
+    assert initial.redundant.size == 1
+
+
+def test_units_of_modes_are_motions_of_nodes_or_else_of_the_body(tmp_path):
+    """Modes that move no node had units of 1e14, or without any node of joints of one, whatever the body's size."""
+    (path := tmp_path / "m.yaml").write_text(ROCKER)
+    found = []
+    for m, kg in ((1.0, 1.0), (2.0**-20, 2.0**-30)):
+        loaded = spec.load(path, {"m": repr(m), "kg": repr(kg)})
+        problem = assembly.build(loaded, standard_input=standard_input).problem
+        found.append(units_of(problem.model, problem.theta)[0][are_elastic(problem.model.tree)])
+    assert found[0].max() < 1e3 * found[0].min()
+    assert found[1] / (m * np.sqrt(kg)) == pytest.approx(found[0], rel=1e-6)

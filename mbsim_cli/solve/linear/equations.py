@@ -317,15 +317,16 @@ class Linearising:
         return at
 
 
-def accelerate(at: Instant, held: Sequence[int]) -> None:
+def accelerate(at: Instant, held: list[int]) -> None:
     """Set accelerations and multipliers of a time point that is evaluated at rest, some coordinates ``held``.
 
     Multipliers are those of least norm where constraints depend on each other. Raises AnalysisError.
     """
     n = at.n
-    J = np.concatenate([at.work.eq.J, np.eye(n)[list(held)]])
+    hold = np.eye(n)[held]
+    J = np.concatenate([at.work.eq.J, hold])
     known = np.concatenate([at.work.eq.phi2, np.zeros(len(held))])
-    rank, order = rank_and_pivots(np.concatenate([in_units(at), np.eye(n)[held]]).T)
+    rank, order = rank_and_pivots(np.concatenate([in_units(at), hold]).T)
     rows = order[:rank]
     Ji = J[rows]
     matrix = np.block([[at.out.M, Ji.T], [Ji, np.zeros((rank, rank))]])
