@@ -155,7 +155,7 @@ def factor(n: int, m: int, structure: Panels, dtype: type) -> Factor:
 
 
 def with_units(factor: Factor, model: Model, theta: np.ndarray) -> Factor:
-    """The same with the units of coordinates and constraints: of lengths one that fits the mechanism."""
+    """The same with the squared units of coordinates and constraints; lengths have one that fits the mechanism."""
     columns, rows = units_of(model, theta)
     return factor._replace(extent=np.where(are_elastic(model.tree), 0.0, columns**2), row_extent=rows**2)
 
@@ -245,14 +245,14 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
     structure = allocators(model).sparsity(model)
     if least is None:
         least = model.tree.least if isinstance(model.tree, NATURAL) else np.zeros(n)
-    tangent, projection = (with_units(factor(n, m, structure, dtype), model, theta) for _ in range(2))
-    least = least.copy()  # a checkpoint restores all work arrays
+    tangent = with_units(factor(n, m, structure, dtype), model, theta)
+    tangent = tangent._replace(least=least.copy(), J=eq.J)  # a checkpoint restores all work arrays
     return Work(
         kin,
         comp,
         eq,
-        tangent._replace(least=least, J=eq.J),
-        projection._replace(least=least, J=eq.J),
+        tangent,
+        another(tangent),
         columns(n, m, 1, dtype),
         past(n, m, dtype),
         np.zeros((2, n), dtype),

@@ -109,11 +109,13 @@ joints:
 )
 
 
-def test_a_motion_that_is_not_steady_is_reported(tmp_path):
+@pytest.mark.parametrize("second", [1e-6, 1.0, 100.0])
+def test_a_motion_that_is_not_steady_is_reported(tmp_path, second):
     """s^2 = -g cos(angle): per radian s changes by -tan(angle) / 2 of it; its time constant is 1 / |s|."""
-    found = found_in(problem_of(PENDULUM, tmp_path))
+    text = PENDULUM.replace("-9.81", repr(-9.81 / second**2))
+    found = found_in(problem_of(text, tmp_path, values={"rate": repr(3.0 / second)}))
     root = np.sqrt(9.81 * np.cos(1.0))
-    assert np.allclose(found.value, 1j * root, rtol=TIGHT)
+    assert np.allclose(found.value * second, 1j * root, rtol=TIGHT)
     assert found.unsteady.tolist() == [0]
     assert found.drift == pytest.approx([3.0 * np.tan(1.0) / 2.0 / root], rel=1e-5)
 

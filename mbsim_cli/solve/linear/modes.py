@@ -185,7 +185,7 @@ def normalised(shape: np.ndarray, d_shape: np.ndarray) -> tuple[np.ndarray, np.n
     return scaled, d_shape / unit[:, None] - scaled[:, :, None] * (d_shape[largest, columns] / unit[:, None])
 
 
-MOMENT = 1e-4  # of the time in which the motion is as large as the mechanism: half the interval of differences
+MOMENT = 1e-4  # half the interval of differences, over the shortest time that ``drift`` compares
 ROUNDINGS = 4  # perturbed copies of the point, which distinguish eigenvalues from round-off
 STEADY = 1e-3  # relative change of an eigenvalue in a time constant of its own
 
@@ -287,7 +287,8 @@ def _matrices(equations: LinearEquations) -> tuple[np.ndarray, np.ndarray, np.nd
 def drift(modes: Modes, linear: Linearising) -> np.ndarray:
     """Relative changes (k,) of eigenvalues within their own time constants, as M, C and K change along the motion.
 
-    Their rates are central differences.
+    Their rates are central differences over a part of the shortest of three times: those in which the velocity and the
+    acceleration move a coordinate by its unit, and the time constant of the slowest mode.
     """
     instant = linear.equations.instant
     state, (units, _) = instant.state, units_of(instant.model, instant.theta)
