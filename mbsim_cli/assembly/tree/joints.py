@@ -83,6 +83,11 @@ def kind_of(spec: AnyJoint) -> Joint:
     return Joint[spec.type.upper()]
 
 
+def _names(spec: AnyJoint) -> tuple[str, ...]:
+    """Coordinates as ``initial`` names them; those of states and cables have names of their own for others."""
+    return ("displacement",) if spec.type == "prismatic" else spec.coordinates
+
+
 HELD = dict(zip("xyz", TRANSLATIONS, strict=True))  # of its point, which a tree joint may keep at zero
 
 
@@ -172,7 +177,7 @@ def initial_position(geometry: Geometry, spec: AnyJoint) -> tuple[Scalar, ...]:
     if is_designed(geometry, spec):
         default = _coordinates(spec, *design_frames(geometry, spec, joint_frames(geometry, spec)))
     else:
-        default = tuple(1.0 if name == "e0" else 0.0 for name in spec.coordinates)
+        default = tuple(1.0 if name == "e0" else 0.0 for name in _names(spec))
     return tuple(d if s is None else s for s, d in zip(stated, default, strict=True))
 
 
@@ -193,7 +198,7 @@ def stated_position(geometry: Geometry, spec: AnyJoint) -> list[Scalar | None]:
         found |= zip(("angle_1", "angle_2"), numbers.vector(angles), strict=True)
     if (orientation := _initial(spec, "orientation")) is not None:
         found |= zip(EULER_NAMES, euler_parameters(geometry.rotation(orientation)), strict=True)
-    return [found.get(name) for name in spec.coordinates]
+    return [found.get(name) for name in _names(spec)]
 
 
 def position_at(geometry: Geometry, spec: AnyJoint, first: Pose, second: Pose) -> tuple[Scalar, ...]:
@@ -210,7 +215,7 @@ def _coordinates(spec: AnyJoint, place: Vector, r: Matrix) -> tuple[Scalar, ...]
     values = {"x": x, "y": y, "displacement": z, "angle": angle, "angle_1": angle}
     if kind == Joint.UNIVERSAL:
         values["angle_2"] = angle_between(r[2][2], r[2][1])
-    return tuple(values[name] for name in spec.coordinates)
+    return tuple(values[name] for name in _names(spec))
 
 
 def design_frames(geometry: Geometry, spec: AnyJoint, frames: Frames) -> tuple[Vector, Matrix]:
@@ -243,11 +248,11 @@ def initial_velocity(geometry: Geometry, spec: AnyJoint) -> tuple[Scalar, ...]:
         return (*(get("velocity", numbers.vector, ZERO) if kind == Joint.FLOATING else ()), *rates)
     if kind == Joint.UNIVERSAL:
         return get("angle_rates", numbers.vector, (0.0, 0.0))
-    turning = get("angular_velocity", numbers, 0.0) if "angle" in spec.coordinates else 0.0
+    turning = get("angular_velocity", numbers, 0.0) if "angle" in _names(spec) else 0.0
     if kind == Joint.PLANAR:
         return (*get("velocity", numbers.vector, (0.0, 0.0)), turning)
-    sliding = get("velocity", numbers, 0.0) if "displacement" in spec.coordinates else 0.0
-    return tuple(turning if name == "angle" else sliding for name in spec.coordinates)
+    sliding = get("velocity", numbers, 0.0) if "displacement" in _names(spec) else 0.0
+    return tuple(turning if name == "angle" else sliding for name in _names(spec))
 
 
 def independent(spec: AnyJoint) -> set[str]:
@@ -255,7 +260,7 @@ def independent(spec: AnyJoint) -> set[str]:
     declared = _initial(spec, "independent")
     if declared is None or declared is False:
         return set()
-    return set(spec.coordinates) if declared is True else set(declared)
+    return set(_names(spec)) if declared is True else set(declared)
 
 
 def is_guess(spec: Any) -> bool:
@@ -290,4 +295,4 @@ def has_velocity(spec: AnyJoint) -> set[str]:
 
 def _stated(spec: AnyJoint, coordinates_of: dict[str, tuple[str, ...]]) -> set[str]:
     keys = [key for key in coordinates_of if _initial(spec, key) is not None]
-    return {name for key in keys for name in coordinates_of[key]} & set(spec.coordinates)
+    return {name for key in keys for name in coordinates_of[key]} & set(_names(spec))
