@@ -154,8 +154,8 @@ class Natural(NamedTuple):
     weight: np.ndarray  # (1,) offset of the weight (n)
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least, where constraints are weighed
     swing: np.ndarray  # (n,) rad that bodies turn by as a coordinate moves by one, or 0: tells when to look at J
-    extent: np.ndarray  # (n,) as in ``Factor``
-    row_extent: np.ndarray  # (m,) as in ``Factor``
+    extent: np.ndarray  # (n,) squares of the units of coordinates
+    row_extent: np.ndarray  # (m,) the same of constraints
 
 
 class FlexibleNatural(
