@@ -70,7 +70,8 @@ class JointReader:
         stacks = [np.moveaxis(part, 1, 0) for part in parts]
         values = (value_of(stack, self._like) for stack in stacks)
         slopes = (derivative_of(stack, self._p) for stack in stacks)
-        return JointMotion(*map(np.ascontiguousarray, (*values, *slopes)))
+        kind = self._like.dtype  # kernels take records of one kind of numbers, also those without derivatives
+        return JointMotion(*(np.ascontiguousarray(part, kind) for part in (*values, *slopes)))
 
     def _stacked(self, value: np.ndarray, slope: np.ndarray) -> np.ndarray:
         """Coordinates (N, T, n) at all values of theta."""

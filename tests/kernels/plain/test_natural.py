@@ -13,6 +13,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, tangen
 from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import forward, start
+from mbsim_cli.solve.natural.joint_motion import JointReader
 from mbsim_cli.solve.natural.start import natural_start
 from mbsim_cli.study.evaluation import blocks_of
 from mbsim_cli.study.reduced_bodies import standard_input
@@ -341,3 +342,17 @@ def test_singular_positions_that_a_motion_passes_end_derivatives(tmp_path):
     assert {"l", "c"} == {
         name for name, lost in zip(simulation.problem.names.parameters, undefined, strict=False) if lost
     }
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+def test_motions_of_joints_have_numbers_of_one_kind(kind):
+    """Derivatives by no parameter were real beside complex motions, for which there is no kernel of reactions."""
+    model = spec.load(MODELS / "double_pendulum.yaml")
+    tree = assembly.build(model, sensitivity="none").problem
+    problem = assembly.build(model, formulation="ali3p-natural", sensitivity="none").problem
+    theta, near = tree.theta.astype(kind), start(tree).state.z
+    motion = [part[None].astype(kind) for part in natural_start(problem)[1].state[:3]]
+    reader = JointReader(problem.system, theta, np.zeros((theta.size, 0), kind))
+    found = reader.read(motion, [np.zeros((*part.shape, 0), kind) for part in motion], near[None])
+    assert {part.dtype for part in found} == {np.dtype(kind)}
+    np.testing.assert_allclose(found.z[0], near, atol=1e-14)
