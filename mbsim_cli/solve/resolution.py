@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbsim_cli.model.problem import Block, Problem
-from mbsim_cli.model.scales import scales_of, units_of
+from mbsim_cli.model.scales import units_of
+from mbsim_cli.solve.least_inertia import extents
 
 GIVEN = "the motion is given"
 WINDOW = 4  # steps
@@ -236,19 +237,8 @@ def resolution_of(
         half = max(1, steps // 2)
         every = -(-half // COMPARED)
         times = options.duration / half * np.arange(every, half + 1, every)
-    return Resolution(
-        names.coordinates, names.coordinate_units, steps, elastic_of(problem), parameters, times, _scales(problem)
-    )
-
-
-def _scales(problem: Problem) -> np.ndarray:
-    """Units (n,) of the coordinates in the mechanism; ``problem`` has the tree even if coordinates are natural."""
-    of_tree, _ = units_of(problem.model, problem.theta)
-    if not problem.options.natural:
-        return of_tree
-    length, elastic = scales_of(problem.model, problem.theta).length, elastic_of(problem)
-    rigid = [length if unit == "m" else 1.0 for unit in problem.names.coordinate_units[: elastic.start]]
-    return np.append(rigid, of_tree[of_tree.size - len(problem.names.coordinates) + elastic.start :])
+    units = np.sqrt(extents(problem.system)[0]) if options.natural else units_of(problem.model, problem.theta)[0]
+    return Resolution(names.coordinates, names.coordinate_units, steps, elastic_of(problem), parameters, times, units)
 
 
 def loses_energy(problem: Problem) -> bool:
