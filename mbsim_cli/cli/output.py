@@ -47,7 +47,7 @@ def print_report(report: Any, json: bool, in_words: Callable[..., None], *settin
 def print_written(
     report: Mapping[str, Any], json: bool, sentence: str, quiet: bool = False, remarks: Iterable[str] = ()
 ) -> None:
-    """Print a report of what was written as one JSON object, or as a sentence, and remarks on standard error."""
+    """Print the report on a file that was written: one JSON object, or a sentence, and remarks on standard error."""
     if json:
         return emit(report)
     for remark in remarks:

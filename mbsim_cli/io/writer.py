@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mbsim_cli.solve.linear.modes import Found
     from mbsim_cli.solve.linear.state_space import Responses
 
-# The content of a result that is stored after the last time point; ``Origin`` is what is known before the first.
+# Results that are stored after the last time point; names, units and provenance, an ``Origin``, are stored before.
 
 
 class ObjectiveResult(NamedTuple):

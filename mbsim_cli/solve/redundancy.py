@@ -127,7 +127,7 @@ def rank_and_pivots(a: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def in_units(at: Evaluable) -> np.ndarray:
-    """Real Jacobian (m, n) of an evaluated time point, in the mechanism's units: what ranks are found from."""
+    """Real Jacobian (m, n) of an evaluated time point, in the mechanism's units, to find ranks from."""
     columns, rows = units_of(at.model, at.theta)
     return at.work.eq.J.real * columns / rows[:, None]
 

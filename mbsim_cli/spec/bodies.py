@@ -183,7 +183,7 @@ class Visual(Spec):
 
 
 class Massive(Spec):
-    """What gives a rigid body its mass and inertia."""
+    """Mass and inertia of a rigid body."""
 
     mass: NotNegative | None = optional("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1")
     center_of_mass: Annotated[named.OwnPoint | Vector, ByKind()] | None = optional(

@@ -1,4 +1,4 @@
-"""Joints of at most one coordinate, what all joints have, and friction in joints."""
+"""Joints of at most one coordinate, the base class of all joints, and friction in joints."""
 
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal, Self
@@ -90,7 +90,7 @@ class CylindricalInitial(AngleInitial, DisplacementInitial):
 
 
 class AnyJoint(Described):
-    """What all joints have."""
+    """Keys of all joints."""
 
     coordinates: ClassVar[tuple[str, ...]] = ()
     across: ClassVar[str] = ""  # axes of its frame that forces which it carries have, but for those along coordinates

@@ -84,7 +84,7 @@ def kind_of(spec: AnyJoint) -> Joint:
 
 
 def _names(spec: AnyJoint) -> tuple[str, ...]:
-    """Coordinates as ``initial`` names them; those of states and cables have names of their own for others."""
+    """Names of the coordinates in ``initial``; joints of states and cables have another name for the displacement."""
     return ("displacement",) if spec.type == "prismatic" else spec.coordinates
 
 

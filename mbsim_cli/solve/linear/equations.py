@@ -242,8 +242,8 @@ class Linearising:
             preferred = np.zeros(s, bool)
             preferred[: len(chart.plain)] = self.problem.independent[chart.plain]
             units, rows = units_of(at.model, at.theta)
-            of_motions = np.append(units[chart.plain], np.ones(s - len(chart.plain)))
-            chart.choose(phi[0][0].real * of_motions / np.append(rows, units[hold])[:, None], preferred)
+            motion_units = np.append(units[chart.plain], np.ones(s - len(chart.plain)))
+            chart.choose(phi[0][0].real * motion_units / np.append(rows, units[hold])[:, None], preferred)
             self._chosen = True
         motions = self._motions(phi, phi_u)
         left = motions.R.T @ B.T

@@ -113,7 +113,7 @@ class Workers(Protocol):
 
 
 class Evaluator:
-    """Computes cases in this process; whatever happens to one of them is its row."""
+    """Computes cases in this process; a failure of a case is its row."""
 
     batch_size = 1  # cases that are faster together than one by one
 
