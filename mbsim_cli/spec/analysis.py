@@ -17,6 +17,9 @@ Integrator = Literal["rk4", "dop853", "esdirk", "auto"]
 Method = Literal["none", "ddm", "adjoint", "auto", "fd"]
 FORMULATIONS, OPEN_TREES, CLOSED_LOOPS, METHODS = map(get_args, (Formulation, OpenTree, ClosedLoop, Method))
 INTEGRATED = (*OPEN_TREES, *CLOSED_LOOPS)  # by Runge-Kutta methods
+OF_INTEGRATED = ("integrator", "absolute_tolerance", "error_control", "max_steps")  # settings that only these have
+OF_CONSTRAINTS = ("penalty", "weighting", "projection")  # and those that only the others have
+OF_FORMULATION = (*OF_INTEGRATED, *OF_CONSTRAINTS, "max_iterations")  # that another family does not take over
 WITH_ADJOINT = "error_control: motion has one"
 SENSITIVITIES = "sensitivities"
 

@@ -17,7 +17,7 @@ from mbsim_cli.errors import UsageError, counted, option
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import INTEGRATED, Problem
-from mbsim_cli.spec.analysis import lacks_adjoint
+from mbsim_cli.spec.analysis import OF_FORMULATION, lacks_adjoint
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.analyses import ANALYSES
 
@@ -210,6 +210,12 @@ def build(
         raise UsageError(
             f"{option('integrator')} is for {', '.join(INTEGRATED)}; {formulation} has none to choose from"
         )
+    of_file = getattr(model_file.analysis, "formulation", kind)
+    if (formulation in INTEGRATED) != (of_file in INTEGRATED):
+        for name in (key.removeprefix(".analysis.") for key in settings.overrides):
+            if name in OF_FORMULATION:
+                message = f"analysis.{name} is set for {of_file}, the formulation of the file"
+                raise UsageError(f"{message}, and has no effect on {formulation}")
     stated = stated_method(model_file, settings)
     own = "adjoint" if stated == "adjoint" else "ddm"
     method = "none" if parameters is not None and not parameters else own

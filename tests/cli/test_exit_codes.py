@@ -212,6 +212,13 @@ def test_fixed_steps_have_no_tolerance(mbsim, pendulum):
     assert done.code == 2 and "rk4 takes fixed steps, which --step sets" in done.err
 
 
+def test_keys_of_another_formulation_are_refused(mbsim, pendulum):
+    """The option replaces the formulation with its settings; such a key had no effect."""
+    done = mbsim("run", pendulum, "--formulation", "recursive", "--set", "analysis.penalty=1e9")
+    assert done.code == 2
+    assert "analysis.penalty is set for ali3p-rtdyn1, the formulation of the file, and has no effect on rec" in done.err
+
+
 @pytest.mark.parametrize(
     ("model", "option"),
     [

@@ -354,6 +354,7 @@ def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
         (["no.yaml", "cloud"], 5, "cannot read"),
         (["status", "."], 5, "holds no study"),
         (["status", "a b"], 5, "mbsim sweep MODEL.yaml -o 'a b' begins one"),
+        (["status", "m.yaml"], 5, "m.yaml is a file, and holds no study: a study is a folder"),
         (["."], 5, "holds no study"),
         (["script", "."], 2, "give one of --slurm and --parallel"),
     ],

@@ -5,6 +5,8 @@ from typing import Any
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS, MOST_STEPS
 from mbsim_cli.spec.analysis import (
     INTEGRATED,
+    OF_CONSTRAINTS,
+    OF_INTEGRATED,
     WITH_ADJOINT,
     Analysis,
     Equilibrium,
@@ -18,8 +20,6 @@ from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import with_densities_of
 
 _BELOW_ONE = ("accuracy", "tolerance", "gradient_tolerance")  # relative errors
-_OF_INTEGRATED = ("integrator", "absolute_tolerance", "error_control", "max_steps")
-_OF_CONSTRAINTS = ("penalty", "weighting", "projection")
 _OF_ITERATIONS = ("max_iterations", "gradient_tolerance")
 _OF_ERROR_CONTROL = ("tolerance", "absolute_tolerance", "error_control", "max_steps")
 _ADAPTIVE = " and ".join(name for name, integrator in INTEGRATORS.items() if integrator.adaptive)
@@ -202,9 +202,9 @@ def _integrator(review: Review, analysis: Analysis) -> None:
     formulation = analysis.formulation
     if formulation not in INTEGRATED:
         hint = f"those that Runge-Kutta methods integrate have one: {', '.join(INTEGRATED)}"
-        refuse(_OF_INTEGRATED, f"{formulation} has no setting", hint)
+        refuse(OF_INTEGRATED, f"{formulation} has no setting", hint)
         return
-    refuse(_OF_CONSTRAINTS, f"{formulation} has no setting", "the ali3p formulations have one")
+    refuse(OF_CONSTRAINTS, f"{formulation} has no setting", "the ali3p formulations have one")
     name = analysis.integrator or DEFAULT_INTEGRATOR
     if name == AUTO_INTEGRATOR:
         return

@@ -253,6 +253,8 @@ class StudyFolder:
         except FileNotFoundError:
             begins = either(f"mbsim sweep MODEL.yaml -o {shlex.quote(str(self))}", f"model.sweep(folder={str(self)!r})")
             raise InputOutputError(f"{self} holds no study; {begins} begins one") from None
+        except NotADirectoryError:
+            raise InputOutputError(f"{self} is a file, and holds no study: a study is a folder") from None
         except (OSError, UnicodeDecodeError) as error:
             raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 
