@@ -327,7 +327,7 @@ class Textbook:
     def _drag(self, spec: Data, now: Bodies) -> tuple[np.ndarray, dict]:
         x, body = now.point(spec["point"]), spec["point"].partition(".")[0]
         v = now.velocity(body, x) - np.array(spec.get("wind", [0, 0, 0]))
-        f = -0.5 * spec.get("density", 1.225) * spec["area"] * spec["coefficient"] * np.sqrt(v @ v + 1e-6) * v
+        f = -0.5 * spec.get("density", 1.225) * spec["area"] * spec["coefficient"] * np.sqrt(v @ v + 1e-24) * v
         return f, {body: wrench(x, f)}
 
     def _bump_stop(self, spec: Data, now: Bodies) -> tuple[float, dict]:
@@ -369,7 +369,7 @@ class Textbook:
         slips, kind = -np.array([v_p @ t, v_p @ s]) / D, spec["slip"]
         if kind["type"] == "linear":
             f = slips * [kind["longitudinal_stiffness"], kind["lateral_stiffness"]]
-            f = f * spec["friction"] * N / np.sqrt((spec["friction"] * N) ** 2 + f @ f + 1)
+            f = f * spec["friction"] * N / np.sqrt((spec["friction"] * N) ** 2 + f @ f + 1e-12)
         else:
             size = np.sqrt(slips @ slips + 1e-6)
             f = slips * spec["friction"] * N * np.sin(kind["C"] * np.arctan(kind["B"] * size)) / size
