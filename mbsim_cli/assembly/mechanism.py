@@ -123,7 +123,7 @@ def check_rates(system: System, equations: Equations, closing: Closing, stated: 
     """
     for group in groups(equations, closing.scales):
         mask = stated[group.columns]
-        if not mask.any() and not equations.initial_measures:
+        if not mask.any() and not group.initial_measures:
             continue
         found: dict[str, str] = {}
         velocities = _Velocities(equations.problem, group, closing, mask)

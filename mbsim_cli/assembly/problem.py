@@ -1,6 +1,6 @@
 """From a validated model file to the arrays of a problem."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, degrees, log10, pi, remainder
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +29,7 @@ from mbsim_cli.assembly.parameters.tables import Reader
 from mbsim_cli.assembly.position.closing import (
     CLOSED,
     Closing,
+    Part,
     close,
     held_columns,
     independent_columns,
@@ -140,17 +141,24 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     declared = problem.theta[first : first + len(closing.z)]
     columns = zip(problem.names.coordinates, declared, closing.z, closing.scales.columns, strict=True)
     of_tree = [_Change(name, float(start), float(end), float(unit)) for name, start, end, unit in columns]
-    several = f", the nearest of {closing.closures} that were found" if closing.closures > 1 else ""
     moved = closing.moved & stated & (np.abs(closing.z - declared) > CLOSED * closing.scales.length)
-    if moved.any():
+    elsewhere, kept, found = list[Part](), list[Part](), list[str]()
+    for part in closing.parts:
+        (elsewhere if moved[part.columns].any() else kept).append(part)
+    if elsewhere:
         changes = _changes_in_words([change for change, is_moved in zip(of_tree, moved, strict=True) if is_moved])
-        return [f"the declared start does not close the loops; it was moved to a closed position{several}: {changes}"]
-    if several:
-        found = [f"the loops close in several positions: the start is at{several[1:]}"]
-    else:
-        found = list(_unstated(of_tree, packing.packed.stated, closing))
-    wanted = [change for change, is_stated in zip(of_tree, stated, strict=True) if is_stated]
-    wanted += _of_cut_joints(system, closing)
+        nearest = f", the nearest of {several}" if (several := _several(elsewhere)) else ""
+        found.append(
+            f"the declared start does not close the loops; it was moved to a closed position{nearest}: {changes}"
+        )
+    if several := _several(kept):
+        found.append(f"the loops close in several positions: the start is at the nearest of {several}")
+    stated_there = packing.packed.stated & closing.noticed
+    found += _unstated(of_tree, stated_there, [part for part in kept if part.found.closures <= 1])
+    columns_kept = {column for part in kept for column in part.columns}
+    wanted = [change for c, change in enumerate(of_tree) if stated[c] and c in columns_kept]
+    joints = {problem.names.constraints[row].partition(".")[0] for part in elsewhere for row in part.rows}
+    wanted += [change for change in _of_cut_joints(system, closing) if change.name.partition(".")[0] not in joints]
     bound = CARRIED if packing.model_file.overrides else ROUNDED
     is_guess_of_equilibrium = "equilibrium" in (problem.options.analysis, problem.options.start, problem.options.at)
     if (off := [change for change in wanted if change.exceeds(bound)]) and not is_guess_of_equilibrium:
@@ -159,12 +167,18 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     return found
 
 
-def _unstated(changes: list[_Change], stated: np.ndarray, closing: Closing) -> Iterator[str]:
-    """Warnings about loops that close far from zero without a stated initial value."""
-    for part in closing.parts:
+def _several(parts: Iterable[Part]) -> str:
+    """The number of closed positions that were found, in words; empty if parts of a mechanism have one each."""
+    closures = max((part.found.closures for part in parts), default=1)
+    return f"{closures} that were found" if closures > 1 else ""
+
+
+def _unstated(changes: list[_Change], stated: np.ndarray, parts: Iterable[Part]) -> Iterator[str]:
+    """Warnings about loops that close far from zero without a ``stated`` initial value of what they read."""
+    for part in parts:
         far = [changes[c] for c in part.columns if changes[c].name.rpartition(".")[2].startswith("angle")]
         far = [change for change in far if change.exceeds(FAR)]
-        if far and len(part.rows) and not (stated & closing.noticed)[part.columns].any():
+        if far and len(part.rows) and not stated[part.columns].any():
             yield (
                 f"no initial value is stated in a loop that closes far from zero, perhaps in another position than the "
                 f"one meant: {_changes_in_words(far)}; state a guess under initial of one of these joints"
@@ -418,7 +432,9 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
     system, packed, problem, analysis = packing.system, packing.packed, equations.problem, packing.options.analysis
     closing = close(
         equations, packed.stated, packed.rated, packed.own,
-        lambda z: not mechanism.opposed(system, poses(problem.model.tree, equations.theta, z.tolist())),
+        lambda z, rows: {problem.names.constraints[row].partition(".")[0] for row in rows}.isdisjoint(
+            mechanism.opposed(system, poses(problem.model.tree, equations.theta, z.tolist()))
+        ),
     )  # fmt: skip
     inverse = packed.drives is not None  # inverse dynamics with loops; open trees need no checks
     if inverse or analysis != "inverse_dynamics":

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.measures import MeasureTable
-from mbsim_cli.assembly.position.equations import Equations, Group, InitialMeasure, groups
+from mbsim_cli.assembly.position.equations import Equations, Geometric, Group, InitialMeasure, groups
 from mbsim_cli.assembly.position.search import (
     CLOSED,
     RANK_TOLERANCE,
@@ -31,7 +31,7 @@ from mbsim_cli.model.scales import Scales, scales_of
 from mbsim_cli.solve.initial import conjugate, quaternion_product
 from mbsim_cli.spec.geometry import Scalar
 
-Accepts = Callable[[np.ndarray], bool]
+Accepts = Callable[[np.ndarray, np.ndarray], bool]  # of a position (n,) and the numbers of equations (k,)
 
 
 class Part(NamedTuple):
@@ -70,11 +70,6 @@ class Closing(NamedTuple):
     def gaps(self) -> np.ndarray:
         """Violations (m,) of the constraints, lengths in the mechanism's unit."""
         return np.abs(self.phi) / self.scales.rows[: len(self.phi)]
-
-    @property
-    def closures(self) -> int:
-        """Different closed positions that were found."""
-        return max((part.found.closures for part in self.parts), default=1)
 
     @property
     def moved(self) -> np.ndarray:
@@ -129,7 +124,7 @@ def close(
     Where fewer coordinates are declared independent than the mechanism has degrees of freedom, further ones keep their
     initial values: of those that determine the others well, first the ``stated`` ones (n,); of rates those of
     ``stated_velocity`` (n,). Of the coordinates that follow from the others, those of ``own`` (n,) are taken first.
-    ``accepts`` rejects closed positions with cut joints whose axes are opposite.
+    ``accepts`` rejects positions with cut joints among some equations whose axes are opposite.
     """
     problem = equations.problem
     tree, theta = problem.model.tree, equations.theta
@@ -150,9 +145,16 @@ def _close(group: Group, theta: list[float], problem: Problem, masks: tuple[np.n
     """Close one group of equations."""
     columns, units, m = group.columns, group.units, group.m
     free, (stated_angle, stated_rate, own) = ~problem.independent[columns], (mask[columns] for mask in masks)
-    start = problem.theta[problem.model.tree.initial[0] + columns] / units
-    search = Search(group, theta, start, free, stated_angle, own, lambda z: accepts(z * units))
-    geometric = isinstance(group.equations, Equations)  # the others are linear, but for norms
+    first = problem.model.tree.initial[0]
+    declared = problem.theta[first : first + len(problem.independent)]
+
+    def accepted(z: np.ndarray) -> bool:
+        every = declared.copy()
+        every[columns] = z * units
+        return accepts(every, group.rows)
+
+    search = Search(group, theta, declared[columns] / units, free, stated_angle, own, accepted)
+    geometric = isinstance(group.equations, Geometric)  # the others are linear, but for norms
     found = search.find() if geometric else search.keep()
     z, rows = found.z, group.of_position
     phi, J = group.at(theta, z)
@@ -210,18 +212,22 @@ def _nearest(
     """Theta (size,) and d theta / d rho (size, p) with moved coordinates where the nearest closed position has them."""
     if not closing.moved.any():
         return theta, theta_rho
-    (group,), (part,) = groups(equations, closing.scales), closing.parts  # geometric equations are one group
-    tree, theta, theta_rho = equations.problem.model.tree, theta.copy(), theta_rho.copy()
-    position, units = slice(tree.initial[0], tree.initial[0] + len(closing.z)), group.units
+    tree, declared, declared_rho, numbers = equations.problem.model.tree, theta, theta_rho, theta.tolist()
+    theta, theta_rho = theta.copy(), theta_rho.copy()
+    position = slice(tree.initial[0], tree.initial[0] + len(closing.z))
     velocity = slice(position.stop, position.stop + len(closing.z))
-    nearest = Nearest(group, theta.tolist(), theta[position] / units, part.found.weights)
-    z = nearest.from_position(newton(group, theta.tolist(), part.found.z, np.flatnonzero(part.found.moved).tolist()))
-    for column in theta_rho.T:
-        d_z = nearest.derivative(z, column, column[position] / units) * units
-        column[velocity] = _d_rates_at(tree, theta, column, z * units, d_z)
-        column[position] = d_z
-    theta[velocity] = rates_at(tree, theta, z * units)
-    theta[position] = z * units
+    for group, part in zip(groups(equations, closing.scales), closing.parts, strict=True):
+        if part.found.moved.any():
+            own, units = tree.initial[0] + group.columns, group.units
+            nearest = Nearest(group, numbers, declared[own] / units, part.found.weights)
+            z = newton(group, numbers, part.found.z, np.flatnonzero(part.found.moved).tolist())
+            z = nearest.from_position(z)
+            theta[own] = z * units
+            for column, given in zip(theta_rho.T, declared_rho.T, strict=True):
+                column[own] = nearest.derivative(z, given, given[own] / units) * units
+    for column, given in zip(theta_rho.T, declared_rho.T, strict=True):
+        column[velocity] = _d_rates_at(tree, declared, given, theta[position], column[position])
+    theta[velocity] = rates_at(tree, declared, theta[position])
     return theta, theta_rho
 
 

@@ -1,7 +1,7 @@
 """Constraint equations at t = 0 without compiled code: values, Jacobian, rates; groups that share no coordinates."""
 
 import cmath
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -14,7 +14,7 @@ from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measured, pose
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import ROTATIONS, Measure
-from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, of_columns
+from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, moved_by, of_columns
 from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, STEP, Curves, FlexibleTree, Followers, Measures, Pairs
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales
@@ -84,29 +84,33 @@ class Equations:
         return rows + [(initial.measure, initial.value, NONE) for initial in self.initial_measures]
 
     @cached_property
-    def _followers(self) -> dict[int, int]:
+    def followers(self) -> dict[int, int]:
         """Columns that rows are less by."""
         followers = self.problem.model.constraints.followers
         column = followers.column.tolist() if isinstance(followers, Followers) else []
         return {row: c for row, c in enumerate(column) if c != NONE}
 
-    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Equations (zero where automatic) and their Jacobian."""
-        model = self.problem.model
+    def at(
+        self, theta: Sequence[Scalar], z: np.ndarray, rows: Sequence[int] | None = None,
+        bodies: Collection[int] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Equations (zero where automatic) and their Jacobian, or those of some ``rows`` between ``bodies`` alone."""
+        model, rows = self.problem.model, range(len(self.rows)) if rows is None else rows
         complex_step = np.iscomplexobj(z) or isinstance(theta[0], complex)  # all of theta, then
-        phi = np.zeros(len(self.rows), dtype=complex if complex_step else float)
+        phi = np.zeros(len(rows), dtype=complex if complex_step else float)
         columns = np.array(columns_at(model.tree, theta, z.tolist()))
-        at = poses_of_columns(model.tree, theta, columns.tolist())
-        J = np.zeros((len(self.rows), len(columns)), dtype=phi.dtype)
-        needed, followers = set(self.of_position), self._followers
+        at = poses_of_columns(model.tree, theta, columns.tolist(), bodies)
+        J = np.zeros((len(rows), len(columns)), dtype=phi.dtype)
+        needed, followers = set(self.of_position), self.followers
         starts, _ = self.laws_at_start(theta)
-        for i, (measure, target, _) in enumerate(self.rows):
+        for i, row in enumerate(rows):
+            measure, target, _ = self.rows[row]
             value = self._measure(theta, columns, at, measure, J[i])
-            if i in followers:
-                value = value - columns[followers[i]]
-                J[i, followers[i]] -= 1.0
-            if i in needed:
-                phi[i] = value - theta[target] - starts[i]
+            if row in followers:
+                value = value - columns[followers[row]]
+                J[i, followers[row]] -= 1.0
+            if row in needed:
+                phi[i] = value - theta[target] - starts[row]
                 if model.measures.kind[measure] == ANGLE:
                     phi[i] -= 2.0 * cmath.pi * np.round(phi[i].real / (2.0 * cmath.pi))
         if isinstance(model.tree, FlexibleTree):
@@ -227,16 +231,16 @@ KEPT = 8  # positions at which equations are remembered
 class Group:
     """Equations by the numbers of their rows (k,) and coordinates (l,), lengths in the mechanism's unit.
 
-    Coordinates are in units ``units`` (l,), rows in ``row_units``; ``turns`` (l,) is the mask of angles.
+    Coordinates are in units ``units`` (l,), rows in ``row_units``; ``turns`` (l,) is the mask of angles. Values
+    that are declared of cut joints are further rows.
     """
 
-    def __init__(
-        self, equations: "Equations | Local", rows: np.ndarray, columns: np.ndarray, problem: Problem, scales: Scales
-    ) -> None:
-        self.equations, self.rows, self.columns, self.m = equations, rows, columns, len(rows)
+    def __init__(self, equations: "Local | Geometric", columns: np.ndarray, problem: Problem, scales: Scales) -> None:
+        rows = np.array(equations.rows, np.int64)
+        self.equations, self.columns, self.row_units = equations, columns, scales.rows[rows]
+        self.rows = rows[rows < equations.whole.m]
+        self.m = len(self.rows)
         self.of_position, self.initial_measures = equations.of_position, equations.initial_measures
-        declared = self.m + np.arange(len(self.initial_measures))
-        self.row_units = scales.rows[np.concatenate([rows, declared])]
         self.units = scales.columns[columns]
         self.turns = among(kinds(problem.model.tree)[columns], ROTATIONS)
         self._known: dict[bytes, tuple] = {}  # latest evaluations, by position
@@ -254,7 +258,7 @@ class Group:
 
 
 class Local(NamedTuple):
-    """Rows of ``whole`` that read only some coordinates; ``reads`` lists those of each row."""
+    """Rows of ``whole`` that read coordinates alone; ``reads`` lists those of each row."""
 
     whole: Equations
     rows: list[int]
@@ -276,20 +280,60 @@ class Local(NamedTuple):
         return phi, J
 
 
+class Geometric(NamedTuple):
+    """Rows of ``whole`` that read the ``columns`` and no others, which move ``bodies`` against each other."""
+
+    whole: Equations
+    rows: list[int]
+    of_position: list[int]
+    columns: np.ndarray
+    bodies: set[int]
+    initial_measures: Sequence[InitialMeasure]
+
+    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Equations (zero where automatic) and their Jacobian by the coordinates z of the group."""
+        every = np.zeros(len(self.whole.problem.independent), z.dtype)
+        every[self.columns] = z
+        phi, J = self.whole.at(theta, every, self.rows, self.bodies)
+        return phi, J[:, self.columns]
+
+
 def groups(equations: Equations, scales: Scales) -> list[Group]:
-    """One group of all equations; if none is geometric, the groups of equations that share coordinates."""
-    problem, model, n = equations.problem, equations.problem.model, len(equations.problem.independent)
-    table = model.measures
-    kinds = table.kind[[row[0] for row in equations.rows]] if equations.rows else np.zeros(0, int)
-    if not among(kinds, OF_COORDINATES).all() or equations.initial_measures:
-        return [Group(equations, np.arange(equations.m), np.arange(n), problem, scales)]
-    reads = [
-        of_columns(model.tree, table.coordinate[table.first[k] : table.first[k + 1]]) for k, _, _ in equations.rows
-    ]
+    """The groups of equations that share coordinates: none changes with those of others."""
+    problem, model, m = equations.problem, equations.problem.model, equations.m
+    table, pairs = model.measures, model.pairs
+    reads, bodies = list[np.ndarray](), list[set[int]]()
+    for row, (k, _, _) in enumerate(equations.rows):
+        if table.kind[k] in OF_COORDINATES:
+            reads.append(of_columns(model.tree, table.coordinate[table.first[k] : table.first[k + 1]]))
+            bodies.append(set())
+            continue
+        pair = table.pair[k]
+        columns = pairs.column[pairs.first[pair] : pairs.first[pair + 1]]
+        if row in equations.followers:
+            columns = np.append(columns, equations.followers[row])
+        reads.append(moved_by(model.tree, columns))
+        bodies.append(_between(model.tree.parent, int(pairs.a[pair]), int(pairs.b[pair])))
     wanted, found = set(equations.of_position), []
     for rows in connected([which.tolist() for which in reads]):
         columns = np.array(sorted({c for row in rows for c in reads[row].tolist()}), np.int64)
         of_position = [place for place, row in enumerate(rows) if row in wanted]
-        local = Local(equations, rows, of_position, [np.searchsorted(columns, reads[row]) for row in rows])
-        found.append(Group(local, np.array(rows), columns, problem, scales))
+        moved = set().union(*(bodies[row] for row in rows))
+        declared = [equations.initial_measures[row - m] for row in rows if row >= m]
+        own: Local | Geometric
+        if moved or declared:
+            own = Geometric(equations, rows, of_position, columns, moved, declared)
+        else:
+            own = Local(equations, rows, of_position, [np.searchsorted(columns, reads[row]) for row in rows])
+        found.append(Group(own, columns, problem, scales))
+    return found
+
+
+def _between(parent: np.ndarray, a: int, b: int) -> set[int]:
+    """Bodies that are moved on the way from one to another, which have higher numbers than those that carry them."""
+    found = set()
+    while a != b:
+        a, b = max(a, b), min(a, b)
+        found.add(a)
+        a = int(parent[a])
     return found

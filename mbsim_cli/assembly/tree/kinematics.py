@@ -1,6 +1,6 @@
 """Poses, columns, measures and mass matrix at one configuration, without compiled code, for checks of the model."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,12 +81,20 @@ def columns_at(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[S
     return place_of_columns(tree, theta, z).tolist()
 
 
-def poses_of_columns(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
-    """Poses where columns are at z (columns,)."""
+def poses_of_columns(
+    tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar], bodies: Collection[int] | None = None
+) -> Poses:
+    """Poses where columns are at z (columns,); if only those of some ``bodies`` are, all others stand at the ground."""
     found = Poses([], [], [], [])
     # plain numbers, as numpy's are slow to count with
     parents, first, kinds = tree.parent.tolist(), tree.first_column.tolist(), tree.column_kind.tolist()
     for body, offset in enumerate(tree.theta.tolist()):
+        if bodies is not None and body not in bodies:
+            found.r.append(ZERO)
+            found.R.append(IDENTITY)
+            found.w.extend([ZERO] * (first[body + 1] - first[body]))
+            found.v.extend([ZERO] * (first[body + 1] - first[body]))
+            continue
         parent = parents[body]
         r, turned = (ZERO, IDENTITY) if parent < 0 else (found.r[parent], found.R[parent])
         origin = add(r, apply(turned, vector(theta, offset + P_P)))
