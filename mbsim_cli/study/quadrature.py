@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.objectives import Jump
+from mbsim_cli.errors import AnalysisError
 from mbsim_cli.solve.blocks import SHARES, WEIGHTS
 from mbsim_cli.solve.breakpoints import WHOLE
 
@@ -270,9 +271,14 @@ class Beside:
             self._rows = np.concatenate([rows[:, side] for side in sides], axis=1)
 
     def sides(self, fewer: int = 0) -> tuple[Side, Side]:
-        """Both sides, without the so many time points farthest away, whose weights are zero; one is left."""
+        """Both sides, without the so many time points farthest away, whose weights are zero; one is left.
+
+        Raises AnalysisError where a side has none, as in a run with longer steps.
+        """
         at, (before, behind) = self.jump.time, beside(self.jump, self._time, self._most)
         times, later = self._time[before], self._time[behind]
+        if not (times.size and later.size):
+            raise AnalysisError(f"there are no time points between the jump at {at.real:g} s and another change")
         first, last = min(fewer, len(times) - 1), max(1, len(later) - fewer)
         to = Continuation(*(np.pad(weights, (first, 0)) for weights in continuation(times[first:], at)))
         back = continuation(-later[:last][::-1], -at)  # time backwards
