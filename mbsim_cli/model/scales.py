@@ -39,8 +39,8 @@ def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = Non
     slides = among(kinds(model.tree), TRANSLATIONS)
     length = _unit_near(_extent(model, theta, slides))
     columns = among(model.tree.column_kind, TRANSLATIONS)
-    names = tuple(_row_unit(model, theta, int(k), columns, length) for k in measures)
-    rows = np.array([length if name == "m" else 1.0 for name in names])
+    units = [_row_unit(model, theta, int(k), columns, length) for k in measures]
+    rows, names = np.array([unit for unit, _ in units], float), tuple(name for _, name in units)
     return Scales(length, np.where(slides, length, 1.0) * _of_elastic(model, theta, length), rows, names)
 
 
@@ -86,16 +86,17 @@ def _unit_near(extent: float) -> float:
     return STEP ** float(np.round(np.log(extent) / np.log(STEP))) if extent > 0.0 else 1.0
 
 
-def _row_unit(model: Model, theta: np.ndarray, m: int, slides: np.ndarray, length: float) -> str:
-    """Unit of a measure; that of a sum of coordinates is the unit of its largest term."""
+def _row_unit(model: Model, theta: np.ndarray, m: int, slides: np.ndarray, length: float) -> tuple[float, str]:
+    """Unit of a measure and its name; of a sum of coordinates those of its largest term, whatever the factors are."""
     measures, kind = model.measures, int(model.measures.kind[m])
     if kind == EULER_NORM:
-        return ""
+        return 1.0, ""
     if kind != COORDINATES:
-        return "m" if kind in LENGTHS else "rad"
+        return (length, "m") if kind in LENGTHS else (1.0, "rad")
     which = measures.coordinate[measures.first[m] : measures.first[m + 1]]
     factors = np.abs(theta[measures.theta[m] : measures.theta[m] + which.size])
-    largest = which[int(np.argmax(factors * np.where(slides[which], length, 1.0)))]
+    terms = factors * np.where(slides[which], length, 1.0)
+    largest, unit = which[int(np.argmax(terms))], _unit_near(terms.max())
     if slides[largest]:
-        return "m"
-    return "" if model.tree.column_kind[largest] in EULER_PARAMETERS else "rad"
+        return unit, "m"
+    return unit, "" if model.tree.column_kind[largest] in EULER_PARAMETERS else "rad"
