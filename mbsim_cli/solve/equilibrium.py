@@ -9,15 +9,16 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.model.codes import TURNING, Column
 from mbsim_cli.model.coordinates import all_but, kinds
-from mbsim_cli.model.layout import GRAVITY, MASS, FlexibleTree
+from mbsim_cli.model.layout import GRAVITY, GROUND, MASS, FlexibleTree
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.model.scales import units_of
 from mbsim_cli.model.standard_data import MASS as MASS_OF_FLEXIBLE
 from mbsim_cli.model.units import force_on
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import going_on
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed, require_forces_alone
-from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE, of_least_norm, rank_and_pivots, without_columns
+from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE, in_units, of_least_norm, rank_and_pivots, without_columns
 from mbsim_cli.solve.tape import Tape
 
 # Modes of a mechanism at rest: stiffness and mass in the directions that constraints leave free.
@@ -28,13 +29,18 @@ ROUND_OFF = 1e-13  # the same over the forces, where nothing is stiff
 
 @dataclass(frozen=True)
 class StiffnessModes:
-    """Modes of unit mass in which the symmetric part of the stiffness is diagonal, d of them."""
+    """Modes of unit mass in which the symmetric part of the stiffness is diagonal, d of them.
+
+    What nothing couples has modes of its own: what is small is so beside the rest of its part of the mechanism.
+    """
 
     shape: np.ndarray  # (n, d) coordinates of each mode
     stiffness: np.ndarray  # (d, d) 1/s^2
     value: np.ndarray  # (d,) its diagonal
     force: np.ndarray  # (d,) unbalanced force along each mode
     neutral: np.ndarray  # (d,) bool: no force resists the mode
+    largest: np.ndarray  # (d,) largest stiffness in the mode's part of the mechanism
+    load: np.ndarray  # (d,) largest force there
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -53,7 +59,7 @@ MAX_HALVINGS = 30
 POLISHING = 25  # iterations at most, where the solution is near
 BALANCED = 1e-8  # force over the largest one, along neutral modes
 NEAR = 1e-7  # correction of the coordinates, relative, from which Newton on all equations takes over (resting)
-CLOSED = 1e-12  # m or rad
+CLOSED = 1e-12  # of the units of constraints
 NEARLY_CLOSED = 1e3 * CLOSED  # where redundant constraints, or round-off, leave more
 FIRST_RADIUS = 0.1  # largest change of a coordinate in the first iteration, m or rad
 LARGEST_TURN = 0.5  # rad, in any iteration
@@ -77,13 +83,14 @@ class Statics:
         self.still = Instant(problem, start.theta, np.zeros((size, 0), start.dtype), start)
         self.unit = Instant(problem, start.theta, np.zeros((size, padded(n)), start.dtype), start)
         self.unit.sens.z[:, :n] = np.eye(n)
-        tree, theta = start.model.tree, start.theta.real
-        mass = theta[tree.theta + MASS].sum()
-        if isinstance(tree, FlexibleTree):
-            mass += theta[tree.block + MASS_OF_FLEXIBLE].sum()
-        self._least_load = float(mass * np.linalg.norm(theta[GRAVITY : GRAVITY + 3]))  # the weight, N
-        self.load = self._least_load  # N or N m, what unbalanced forces are compared with
+        self._weight, self._rows = _weights(start), units_of(start.model, start.theta)[1]
+        self._first, self._here = np.zeros((2, n))  # unbalanced forces at the start, and here
         self._tries = 0
+
+    @property
+    def _J(self) -> np.ndarray:
+        """Derivatives (m, n) of the constraints, in their units."""
+        return self.eq.J / self._rows[:, None]
 
     @property
     def stiffness(self) -> np.ndarray:
@@ -95,7 +102,7 @@ class Statics:
         radius = FIRST_RADIUS
         self._close()
         force = self._balance()
-        self._least_load = max(self._least_load, float(np.abs(force).max(initial=0.0)))
+        self._first = np.abs(force)
         iteration = 0
         while self._tries < MAX_TRIES:
             iteration += 1
@@ -123,23 +130,60 @@ class Statics:
         raise AnalysisError(f"no static equilibrium was found in {iteration} iterations: {unbalanced}; {ADVICE}")
 
     def modes(self, force: np.ndarray) -> StiffnessModes:
-        """Modes at the state, where forces (n,) are unbalanced; stiffness below the round-off of ``load`` is zero."""
+        """Modes at the state, where forces (n,) are unbalanced; stiffness below the round-off of forces is zero."""
         self.unit.evaluate()
-        K, J, inner = self.stiffness, self.eq.J[:, self.free], np.eye(self.free.size)
-        if len(J):
-            _, sizes, rows = np.linalg.svd(J)
-            inner = rows[int((sizes > PIVOT_TOLERANCE * max(1.0, sizes.max(initial=0.0))).sum()) :].T
-        basis = np.zeros((K.shape[0], inner.shape[1]))
-        basis[self.free] = inner
-        root = np.linalg.inv(np.linalg.cholesky(basis.T @ self.unit.out.M @ basis))
-        A = root @ (basis.T @ K @ basis) @ root.T
-        value, vectors = np.linalg.eigh(0.5 * (A + A.T))
-        shape = basis @ root.T @ vectors
-        stiffness = vectors.T @ A @ vectors
-        coupled = np.maximum(np.abs(stiffness).max(axis=0, initial=0.0), np.abs(stiffness).max(axis=1, initial=0.0))
-        noise = ROUND_OFF * self.load * np.abs(shape).max(axis=0, initial=0.0) ** 2
-        neutral = coupled <= np.maximum(NEUTRAL * np.abs(value).max(initial=0.0), noise)
-        return StiffnessModes(shape, stiffness, value, shape.T @ force, neutral)
+        K, M, load, n = self.stiffness, self.unit.out.M, self.load, len(force)
+        found = []
+        for part, rows in self._parts:
+            free = np.setdiff1d(part, self.hold)
+            J, inner = self._J[np.ix_(rows, free)], np.eye(free.size)
+            if len(J):
+                _, sizes, vectors = np.linalg.svd(J)
+                inner = vectors[int((sizes > PIVOT_TOLERANCE * max(1.0, sizes.max(initial=0.0))).sum()) :].T
+            basis = np.zeros((n, inner.shape[1]))
+            basis[free] = inner
+            root = np.linalg.inv(np.linalg.cholesky(basis.T @ M @ basis))
+            A = root @ (basis.T @ K @ basis) @ root.T
+            value, vectors = np.linalg.eigh(0.5 * (A + A.T))
+            shape, stiffness = basis @ root.T @ vectors, vectors.T @ A @ vectors
+            sizes = np.abs(stiffness)
+            coupled = np.maximum(sizes.max(axis=0, initial=0.0), sizes.max(axis=1, initial=0.0))
+            most, at_most = load[part].max(), np.full(value.size, sizes.max(initial=0.0))
+            noise = ROUND_OFF * most * np.abs(shape).max(axis=0, initial=0.0) ** 2
+            neutral = coupled <= np.maximum(NEUTRAL * np.abs(value).max(initial=0.0), noise)
+            found.append((shape, stiffness, value, shape.T @ force, neutral, at_most, np.full(value.size, most)))
+        if not found:
+            return StiffnessModes(np.zeros((n, 0)), np.zeros((0, 0)), *np.zeros((5, 0)))
+        shapes, blocks, *others = zip(*found, strict=True)
+        shape, stiffness = np.concatenate(shapes, axis=1), np.zeros((0, 0))
+        for block in blocks:
+            corner = np.zeros((len(stiffness), len(block)))
+            stiffness = np.block([[stiffness, corner], [corner.T, block]])
+        return StiffnessModes(shape, stiffness, *map(np.concatenate, others))
+
+    @property
+    def _parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Coordinates (k,) that inertia, stiffness or constraints couple, and numbers of these constraints.
+
+        Of the state that ``unit`` evaluated last.
+        """
+        J, M, K = self.eq.J != 0.0, self.unit.out.M, self.stiffness
+        n = M.shape[0]
+        coupled = (M != 0.0) | (K != 0.0) | (K.T != 0.0) | (J.T @ J) | np.eye(n, dtype=bool)
+        part, before = np.arange(n), np.zeros(0)  # of each coordinate the first of those that it is coupled with
+        while not np.array_equal(part, before):
+            part, before = np.where(coupled, part, n).min(axis=1, initial=n), part
+        return [(np.flatnonzero(part == p), np.flatnonzero(J[:, part == p].any(axis=1))) for p in np.unique(part)]
+
+    @property
+    def load(self) -> np.ndarray:
+        """What unbalanced forces are compared with (n,), N or N m: the largest in their part of the mechanism."""
+        sizes = np.abs(self.eq.J.T * self.state.lam).max(axis=1, initial=0.0)
+        sizes = np.maximum(np.maximum(sizes, self._first), np.abs(self._here))
+        found = np.zeros(len(sizes))
+        for part, _ in self._parts:
+            found[part] = max(sizes[part].max(), self._weight[:, part].max(axis=1, initial=0.0).sum())
+        return found
 
     def modes_behind(self, change: np.ndarray) -> StiffnessModes:
         """Modes after a last change: unbalanced forces near an equilibrium could hide neutral modes."""
@@ -151,27 +195,22 @@ class Statics:
         """Project the free coordinates onto the constraints; return whether the constraints are met."""
         for _ in range(POLISHING):
             self.still.evaluate()
-            size = np.abs(self.eq.phi).max(initial=0.0)
+            phi = self.eq.phi / self._rows
+            size = np.abs(phi).max(initial=0.0)
             if not np.isfinite(size) or size < CLOSED:
                 break
-            change = np.linalg.lstsq(self.eq.J[:, self.free], -self.eq.phi, rcond=PIVOT_TOLERANCE)[0]
+            change = np.linalg.lstsq(self._J[:, self.free], -phi, rcond=PIVOT_TOLERANCE)[0]
             self.state.z[self.free] += change
         return bool(size < NEARLY_CLOSED)
 
     def _balance(self) -> np.ndarray:
         """Unbalanced forces (n,) with multipliers of least squares; zero on held coordinates."""
-        J = self.eq.J[:, self.free]
-        change = np.linalg.lstsq(J.T, -self.eq.G[self.free], rcond=PIVOT_TOLERANCE)[0]
-        left = self.eq.G + self.eq.J.T @ change
+        change = np.linalg.lstsq(self._J[:, self.free].T, -self.eq.G[self.free], rcond=PIVOT_TOLERANCE)[0]
+        left = self.eq.G + self._J.T @ change
         left[self.hold] = 0.0
-        self.state.lam[:] += change
-        self._weigh(left)
+        self.state.lam[:] += change / self._rows
+        self._here = left
         return left
-
-    def _weigh(self, left: np.ndarray) -> None:
-        """Update ``load``, the size of the forces here and at the start; forces on the way do not count."""
-        carried = np.abs(self.eq.J.T * self.state.lam).max(initial=0.0)
-        self.load = max(self._least_load, float(carried), float(np.abs(left).max(initial=0.0)))
 
     def _changes(self, modes: StiffnessModes) -> tuple[np.ndarray, np.ndarray]:
         """Newton's change of the coordinates (n,), and a change along neutral modes on which a force acts (n,)."""
@@ -180,10 +219,12 @@ class Statics:
         if modes.stable:
             amount[stiff] = np.linalg.solve(modes.stiffness[np.ix_(stiff, stiff)], -modes.force[stiff])
         if not modes.force @ amount < 0.0:  # unstable, at a solution, or against forces that have no potential
-            least = NEUTRAL * np.abs(modes.stiffness).max(initial=0.0)  # values may be zero, of modes only coupled
-            amount[stiff] = -modes.force[stiff] / np.maximum(np.abs(modes.value[stiff]), least)
+            sizes = np.maximum(
+                np.abs(modes.value), NEUTRAL * modes.largest
+            )  # values may be zero, of modes only coupled
+            amount[stiff] = -modes.force[stiff] / sizes[stiff]
         along = modes.force / np.abs(modes.shape).max(axis=0, initial=0.0)  # a unit of the mode's largest coordinate
-        driven = modes.neutral & (np.abs(along) > BALANCED * self.load)
+        driven = modes.neutral & (np.abs(along) > BALANCED * modes.load)
         fall = modes.shape @ np.where(driven, -modes.force, 0.0)
         return modes.shape @ amount, fall / max(np.abs(fall).max(initial=0.0), 1e-300) * FAR
 
@@ -212,6 +253,22 @@ class Statics:
     def _unbalanced(self, column: int, force: np.ndarray) -> str:
         unit = force_on(self.names.coordinate_units[column])
         return f"{self.names.coordinates[column]} stays unbalanced by {abs(force[column]):.4g} {unit}"
+
+
+def _weights(start: Instant) -> np.ndarray:
+    """Weight (bodies, n), N, of each body that a coordinate moves; 0 of others."""
+    tree, theta = start.model.tree, start.theta.real
+    mass = theta[tree.theta + MASS]
+    moves = np.zeros((mass.size, tree.column_kind.size))
+    for body, parent in enumerate(tree.parent):
+        if parent != GROUND:
+            moves[body] = moves[parent]
+        moves[body, tree.column_body == body] = 1.0
+    if isinstance(tree, FlexibleTree):
+        mass = mass.copy()
+        mass[tree.flexible] += theta[tree.block + MASS_OF_FLEXIBLE]
+        moves = moves[:, tree.column]
+    return moves * mass[:, None] * np.linalg.norm(theta[GRAVITY : GRAVITY + 3])
 
 
 OF_STIFFNESS = 1e-12  # force over stiffness and size of coordinates, below which it is round-off
@@ -272,7 +329,7 @@ class NearestEquilibrium(Statics):
         """Coordinates that are held, those of neutral modes too, and independent constraints of the others."""
         rank, order = rank_and_pivots(np.linalg.qr(modes.shape[:, modes.neutral])[0].T)
         held = np.sort(np.concatenate([self.hold, order[:rank]]))  # these measure the neutral modes best
-        rank, order = rank_and_pivots(np.delete(self.eq.J.real, held, axis=1).T)
+        rank, order = rank_and_pivots(np.delete(self._J, held, axis=1).T)
         return held, np.sort(order[:rank])
 
     def _nearest(self, initial: np.ndarray, modes: StiffnessModes) -> StiffnessModes:
@@ -323,7 +380,7 @@ class NearestEquilibrium(Statics):
         self.unit.evaluate()
         left = self.eq.G.copy()
         left[self.hold] = 0.0
-        self._weigh(left)
+        self._here = left
         return left
 
     def _driven(self, held: np.ndarray) -> np.ndarray:
@@ -331,7 +388,7 @@ class NearestEquilibrium(Statics):
         left = np.abs(self._left())
         stiffness, size = np.abs(self.stiffness).max(axis=1, initial=0.0), 1.0 + np.abs(self.state.z).max(initial=0.0)
         order = held[np.argsort(left[held], kind="stable")]
-        return order[left[order] > BALANCED * self.load + OF_STIFFNESS * stiffness[order] * size]
+        return order[left[order] > BALANCED * self.load[order] + OF_STIFFNESS * stiffness[order] * size]
 
     def solve_all(self, held: np.ndarray, rows: np.ndarray) -> bool:
         """Newton on all equations for the other coordinates and the multipliers; whether it converged.
@@ -363,7 +420,7 @@ class NearestEquilibrium(Statics):
             settled += bool(size <= SOLVED * (1.0 + np.abs(state.z).max(initial=0.0)))
             if settled == wanted:
                 self.still.evaluate()
-                return bool(np.abs(eq.phi.real).max(initial=0.0) < NEARLY_CLOSED)
+                return bool(np.abs(eq.phi.real / self._rows).max(initial=0.0) < NEARLY_CLOSED)
         return False
 
     def tangent(self, others: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -442,6 +499,6 @@ def start_at_equilibrium(
     require_closed(problem, position.residual)
     start = position.start
     found = find_equilibrium(problem, start, vary=vary)
-    rank = rank_and_pivots(start.work.eq.J.real)[0]
+    rank = rank_and_pivots(in_units(start))[0]
     initial = initial_of(position.at_equilibrium(problem, found), rank, found.rows, found.held)
     return initial, float(np.abs(start.work.eq.phi.real).max(initial=0.0))

@@ -423,6 +423,7 @@ def test_open_trees_start_there_too(tmp_path, formulation):
 def test_modes_that_are_only_coupled_change_by_finite_amounts(rest):
     """Forces without a potential couple two modes, one of no stiffness of its own; they may drive it or not."""
     stiffness = np.array([[0.0, 1.0], [-1.0, rest]])
-    modes = StiffnessModes(np.eye(2), stiffness, np.diag(stiffness), np.array([0.0, 3.0]), np.zeros(2, dtype=bool))
-    newton, fall = Statics._changes(SimpleNamespace(load=1.0), modes)
+    force, one = np.array([0.0, 3.0]), np.ones(2)
+    modes = StiffnessModes(np.eye(2), stiffness, np.diag(stiffness), force, np.zeros(2, dtype=bool), one, one)
+    newton, fall = Statics._changes(SimpleNamespace(), modes)
     assert np.isfinite(newton).all() and newton[0] == 0.0 and newton[1] < 0.0 and not fall.any()

@@ -1,0 +1,155 @@
+"""The same mechanism beside others and in another order: what it does depends on neither."""
+
+import numpy as np
+import pytest
+
+import mbsim_cli as mbsim
+
+FORMULATIONS = ("ali3p-rtdyn1", "ali3p-natural")
+NAMED = ("parameters", "points", "bodies", "joints", "forces", "constraints", "laws", "sensors", "objectives")
+
+
+def four_bar(name, angles, **first):
+    """A four-bar linkage whose names begin with ``name``; ``angles`` of its tree joints at the start."""
+    a, b, c = (f"{name}_{body}" for body in "abc")
+    A, B, C, D = (f"{name}_{joint}" for joint in "ABCD")
+    length = f"{name}_L"
+    joint = {"type": "revolute", "axis": "z"}
+    return {
+        "parameters": {length: 0.8},
+        "points": {
+            A: {"ground": [0, 0, 0], a: [0, 0, 0]},
+            B: {a: [0.3, 0, 0], b: [0, 0, 0]},
+            C: {b: [length, 0, 0], c: [0.5, 0, 0]},
+            D: {"ground": [0.7, 0.1, 0], c: [0, 0, 0]},
+        },
+        "bodies": {
+            a: {"mass": 1, "center_of_mass": [0.15, 0, 0], "inertia": {"zz": 0.01}},
+            b: {"mass": 2, "center_of_mass": [0.4, 0, 0], "inertia": {"zz": 0.1}},
+            c: {"mass": 1, "center_of_mass": [0.25, 0, 0], "inertia": {"zz": 0.03}},
+        },
+        "joints": {
+            A: joint | {"bodies": ["ground", a], "point": A, "initial": {"angle": angles[0], **first}},
+            B: joint | {"bodies": [a, b], "point": B, "initial": {"angle": angles[1]}},
+            C: joint | {"bodies": [b, c], "point": C, "cut": True},
+            D: joint | {"bodies": ["ground", c], "point": D, "initial": {"angle": angles[2]}},
+        },
+        "sensors": {f"{name}_r": {"type": "position", "point": f"{b}.{C}"}},
+        "objectives": {f"{name}_end": {"final": f"{name}_r.x"}, f"{name}_height": {"final": f"{name}_r.y"}},
+    }
+
+
+def arms(first, second):
+    """Two arms whose angles, times ``first`` and ``second``, add up to zero."""
+    joint = {"type": "revolute", "axis": "z", "point": "origin"}
+    return {
+        "parameters": {"m": 1.5},
+        "bodies": {arm: {"mass": "m", "center_of_mass": [0.3, 0, 0], "inertia": {"zz": 0.1}} for arm in ("u", "v")},
+        "joints": {
+            "U": joint | {"bodies": ["ground", "u"], "initial": {"angle": 0.2}},
+            "V": joint | {"bodies": ["ground", "v"], "initial": {"angle": -0.2}},
+        },
+        "constraints": {"gear": {"type": "coupling", "terms": {"U.angle": first, "V.angle": second}}},
+        "sensors": {"u_angle": {"type": "coordinate", "coordinate": "U.angle"}},
+        "objectives": {"turned": {"final": "u_angle"}},
+    }
+
+
+def spring_pendulum(name, mass, length, stiffness):
+    """A pendulum with a spring, which hangs from the ground."""
+    joint = {"type": "revolute", "axis": "z", "point": "origin", "initial": {"angle": 0.3}}
+    spring = {"type": "rotational_spring_damper", "coordinate": f"{name}_J.angle", "natural_angle": 0}
+    return {
+        "parameters": {f"{name}_k": stiffness},
+        "bodies": {name: {"mass": mass, "center_of_mass": [length, 0, 0]}},
+        "joints": {f"{name}_J": joint | {"bodies": ["ground", name]}},
+        "forces": {f"{name}_f": spring | {"stiffness": f"{name}_k"}},
+        "sensors": {f"{name}_q": {"type": "coordinate", "coordinate": f"{name}_J.angle"}},
+        "objectives": {f"{name}_at": {"final": f"{name}_q"}},
+    }
+
+
+def found(*mechanisms, **analysis):
+    """Objectives, and their gradients where they are not zero for want of any connection, of mechanisms in one file."""
+    model = {"mbsim": 1, "gravity": [0, -9.81, 0], "analysis": {"sensitivity": {"method": "ddm"}, **analysis}}
+    for section in NAMED:
+        model[section] = {name: entry for each in mechanisms for name, entry in each.get(section, {}).items()}
+    result = mbsim.loads(model).run()
+    numbers = {name: [o.value, *(d for d in o.gradient if d != 0.0)] for name, o in result.objectives.items()}
+    return numbers, result.warnings
+
+
+STEPS = {"step": 5e-3, "duration": 0.1, "tolerance": 1e-12}
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_loop_starts_as_without_another_whose_start_is_moved(formulation):
+    """All loops were closed as one: stated values of this one moved, too, and its gradients were off by a fifth."""
+    analysis = STEPS | {"formulation": formulation}
+    own, moved = four_bar("own", (1.0, -0.6, 1.2)), four_bar("moved", (2.6, -2.0, 0.2))
+    expected, told = found(own, **analysis)
+    numbers, warnings = found(own, moved, **analysis)
+    assert set(told) < set(warnings)
+    for name, values in expected.items():
+        assert numbers[name] == pytest.approx(values, rel=1e-10)
+
+
+@pytest.mark.parametrize("factor", [1e-10, 1e7])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_coupling_is_the_same_by_any_factor(formulation, factor):
+    """Beside large factors other constraints were too soft: gradients were wrong by 3e-3, or steps failed."""
+    analysis = STEPS | {"formulation": formulation}
+    loop = four_bar("own", (1.0, -0.6, 1.2), independent=True)
+    expected = found(loop, arms(1.0, 2.0), **analysis)[0]
+    numbers = found(loop, arms(factor, 2.0 * factor), **analysis)[0]
+    for name, values in expected.items():
+        assert numbers[name] == pytest.approx(values, rel=1e-8)
+
+
+@pytest.mark.parametrize("factor", [1e-10, 1e10])
+def test_a_coupling_of_any_factor_rests_beside_a_loop(factor):
+    """Couplings were left open, or loops."""
+    loop = four_bar("own", (1.0, -0.6, 1.2), independent=True)
+    expected = found(loop, arms(1.0, 2.0), type="equilibrium")[0]
+    numbers = found(loop, arms(factor, 2.0 * factor), type="equilibrium")[0]
+    for name, values in expected.items():
+        assert numbers[name][0] == pytest.approx(values[0], rel=1e-9)
+
+
+def test_a_soft_mechanism_rests_beside_a_stiff_one():
+    """Beside a stiffness of 1e13/s^2 that of a pendulum counted as none, so that no equilibrium was found."""
+    soft, stiff = spring_pendulum("soft", 1.0, 1.0, 1.0), spring_pendulum("stiff", 1e-3, 0.01, 1e6)
+    expected = found(soft, type="equilibrium")[0] | found(stiff, type="equilibrium")[0]
+    numbers = found(soft, stiff, type="equilibrium")[0]
+    for name, values in expected.items():
+        assert numbers[name] == pytest.approx(values, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["integral", "rms"])
+def test_a_run_without_time_points_between_two_jumps_estimates_no_errors(kind):
+    """Of the run with twice the step, which estimates errors, none lies between these jumps: the command crashed."""
+    target = {"type": "spline", "times": [0, "first", "second"], "values": [1, 2, 3]}
+    model = {
+        "parameters": {"first": 0.0316, "second": 0.0418},
+        "bodies": {"b": {"mass": 1}},
+        "joints": {"J": {"type": "prismatic", "bodies": ["ground", "b"], "point": "origin", "axis": "x"}},
+        "laws": {"target": target | {"extrapolate": "hold", "between": "constant"}},
+        "sensors": {"x": {"type": "coordinate", "coordinate": "J.displacement"}},
+        "objectives": {"o": {kind: "x - target(t)"}},
+    }
+    o = np.array(found(model, step=5e-3, duration=0.105)[0]["o"])
+    first, second = 0.0316, 0.0418
+    powers = {"integral": -np.array([1, 2, 3]), "rms": np.array([1, 4, 9]) / 0.105}[kind]
+    whole, jumps = powers @ [first, second - first, 0.105 - second], -np.diff(powers)
+    expected = [whole, *jumps] if kind == "integral" else [np.sqrt(whole), *(jumps / 2 / np.sqrt(whole))]
+    assert o == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_the_order_of_a_file_changes_nothing(formulation):
+    analysis = STEPS | {"formulation": formulation}
+    mechanisms = four_bar("own", (1.0, -0.6, 1.2)), arms(1.0, 2.0), spring_pendulum("p", 1.0, 0.5, 3.0)
+    turned = [{s: dict(reversed(items.items())) for s, items in each.items()} for each in reversed(mechanisms)]
+    expected, numbers = found(*mechanisms, **analysis)[0], found(*turned, **analysis)[0]
+    for name, values in expected.items():
+        assert numbers[name] == pytest.approx(values, rel=1e-9)
