@@ -18,6 +18,7 @@ from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.drivers.observe import move_places, vary_places
 from mbsim_cli.model.layout import STEP, FlexibleTree, LoadedSignals
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.scales import units_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.initial import LOADED_ITERATIONS, assemble, forces_by_multipliers, require_closed, require_settled
@@ -117,6 +118,7 @@ class Mechanics:
         n, p = len(self.coordinates), len(self.parameters)
         self._n, self._p = n, p
         self._dtheta = initial.dtheta[:, :p]
+        self._units = units_of(self._problem.model, self._theta)[1]  # of constraints (m,)
         self._plain = Instant(self._problem, self._theta, np.zeros((self._theta.size, 0)))
         self._varied: Instant | None = None
         self._rows: Array | None = None  # independent constraints
@@ -291,7 +293,7 @@ class Mechanics:
         if others := [name for name in drives if name not in self.coordinates]:
             raise UsageError(unknown("coordinate", others[0], self.coordinates))
         columns = list(map(self.coordinates.index, drives))
-        J = at.work.eq.J
+        J = at.work.eq.J / self._units[:, None]
         _, sizes, right = np.linalg.svd(J) if len(J) else (None, np.zeros(0), np.eye(self._n))
         rank = int(np.count_nonzero(sizes > 1e-9 * max(1.0, sizes.max(initial=0.0))))
         free = right[rank:]  # motions that the constraints allow
@@ -386,12 +388,16 @@ class Mechanics:
             return State(q, v)
         for _ in range(PROJECTIONS):
             eq = self._at(False, t + h, q).work.eq
-            change = np.linalg.lstsq(eq.J, eq.phi, rcond=1e-10)[0]
+            change = self._least(eq.J, eq.phi)
             q = q - change
             if np.abs(change).max(initial=0.0) <= CLOSED * max(1.0, np.abs(q).max(initial=0.0)):
                 break
         eq = self._at(False, t + h, q, v).work.eq
-        return State(q, v - np.linalg.lstsq(eq.J, eq.phi1, rcond=1e-10)[0])
+        return State(q, v - self._least(eq.J, eq.phi1))
+
+    def _least(self, J: Array, gaps: Array) -> Array:
+        """The least change (n,) of coordinates that changes constraints by their gaps (m,)."""
+        return np.linalg.lstsq(J / self._units[:, None], gaps / self._units, rcond=1e-10)[0]
 
     def _rate(self, state: Array, t: float, load: Array | None, rate_out: Array) -> None:
         """q' and q'' (2, n) at q and q' (2, n), without the checks of what a user gives."""
