@@ -18,7 +18,14 @@ from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import going_on
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed, require_forces_alone
-from mbsim_cli.solve.redundancy import PIVOT_TOLERANCE, in_units, of_least_norm, rank_and_pivots, without_columns
+from mbsim_cli.solve.redundancy import (
+    PIVOT_TOLERANCE,
+    in_units,
+    of_least_norm,
+    parts_of,
+    rank_and_pivots,
+    without_columns,
+)
 from mbsim_cli.solve.tape import Tape
 
 # Modes of a mechanism at rest: stiffness and mass in the directions that constraints leave free.
@@ -168,12 +175,8 @@ class Statics:
         Of the state that ``unit`` evaluated last.
         """
         J, M, K = self.eq.J != 0.0, self.unit.out.M, self.stiffness
-        n = M.shape[0]
-        coupled = (M != 0.0) | (K != 0.0) | (K.T != 0.0) | (J.T @ J) | np.eye(n, dtype=bool)
-        part, before = np.arange(n), np.zeros(0)  # of each coordinate the first of those that it is coupled with
-        while not np.array_equal(part, before):
-            part, before = np.where(coupled, part, n).min(axis=1, initial=n), part
-        return [(np.flatnonzero(part == p), np.flatnonzero(J[:, part == p].any(axis=1))) for p in np.unique(part)]
+        parts = parts_of((M != 0.0) | (K != 0.0) | (K.T != 0.0) | (J.T @ J))
+        return [(part, np.flatnonzero(J[:, part].any(axis=1))) for part in parts]
 
     @property
     def load(self) -> np.ndarray:

@@ -142,6 +142,15 @@ def partition_of(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> Partition
     return Partition(rows[row_order[:free_rank]], columns, rank)
 
 
+def parts_of(coupled: np.ndarray) -> list[np.ndarray]:
+    """Coordinates (k,) of each part that nothing couples with others; ``coupled`` (n, n) is a symmetric mask."""
+    n = len(coupled)
+    part, before = np.arange(n), np.zeros(0)  # of each coordinate the first one that it is known to be coupled with
+    while not np.array_equal(part, before):
+        before, part = part, np.minimum(part, np.where(coupled, part, n).min(axis=1, initial=n))
+    return [np.flatnonzero(part == first) for first in np.unique(part)]
+
+
 # Contradicting equations: a combination of them stays violated for any small change of the coordinates.
 #
 # Along nu with J^T nu = 0 no small change of the coordinates changes nu . Phi. Equations that depend on each other and

@@ -69,12 +69,17 @@ def spring_pendulum(name, mass, length, stiffness):
     }
 
 
-def found(*mechanisms, **analysis):
-    """Objectives, and their gradients where they are not zero for want of any connection, of mechanisms in one file."""
+def loaded(*mechanisms, **analysis):
+    """Mechanisms in one file."""
     model = {"mbsim": 1, "gravity": [0, -9.81, 0], "analysis": {"sensitivity": {"method": "ddm"}, **analysis}}
     for section in NAMED:
         model[section] = {name: entry for each in mechanisms for name, entry in each.get(section, {}).items()}
-    result = mbsim.loads(model).run()
+    return mbsim.loads(model)
+
+
+def found(*mechanisms, **analysis):
+    """Objectives, each with the derivatives that are not zero, and warnings of mechanisms in one file."""
+    result = loaded(*mechanisms, **analysis).run()
     numbers = {name: [o.value, *(d for d in o.gradient if d != 0.0)] for name, o in result.objectives.items()}
     return numbers, result.warnings
 
@@ -114,6 +119,31 @@ def test_a_coupling_of_any_factor_rests_beside_a_loop(factor):
     numbers = found(loop, arms(factor, 2.0 * factor), type="equilibrium")[0]
     for name, values in expected.items():
         assert numbers[name][0] == pytest.approx(values[0], rel=1e-9)
+
+
+def test_small_motions_beside_others_are_in_declared_coordinates():
+    """The arms' start is free, so that a dependent angle had to be chosen: all were chosen anew, those of the loop too.
+
+    The loop accelerates. Its eigenvalues therefore depend on the coordinates.
+    """
+    loop = four_bar("own", (1.0, -0.6, 1.2), independent=True)
+    alone = loaded(loop, **STEPS).linearize("start")
+    both = loaded(loop, arms(1.0, 1.0), **STEPS).linearize("start")
+    assert alone.states[0] in both.states
+    eigenvalues = np.linalg.eigvals(both.A)
+    assert all(np.abs(eigenvalues - value).min() < 1e-9 for value in np.linalg.eigvals(alone.A))
+
+
+@pytest.mark.parametrize("factor", [1e-10, 1e10])
+def test_drives_beside_a_coupling_of_any_factor(factor):
+    """They were refused: constraints counted as dependent."""
+    model = loaded(four_bar("own", (1.0, -0.6, 1.2), independent=True), arms(factor, factor), **STEPS)
+    q, v = model.state()
+    a = model.accelerations(q, v)
+    assert model.inverse_dynamics(q, v, a, drives=["own_A.angle", "U.angle"]) == pytest.approx([0.0, 0.0], abs=1e-12)
+    there = model.step(q, v, 1e-3)
+    rows = model.constraints(*there)
+    assert np.abs([rows.value, rows.rate]).max() < 1e-12 * max(1.0, factor)
 
 
 def test_a_soft_mechanism_rests_beside_a_stiff_one():
