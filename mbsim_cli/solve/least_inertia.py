@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbsim_cli.model.codes import EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure
-from mbsim_cli.model.coordinates import all_but, among, kinds
-from mbsim_cli.model.layout import MASS, FlexibleTree, Model
+from mbsim_cli.model.codes import BETWEEN_BODIES, EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure
+from mbsim_cli.model.coordinates import among, kinds
+from mbsim_cli.model.layout import GROUND, MASS, FlexibleTree, Model
 from mbsim_cli.model.scales import scales_of, units_of
 from mbsim_cli.model.standard_data import MASS as OWN_MASS
 
@@ -24,31 +24,55 @@ SLIGHT = 1e-2  # of a mean inertia
 def least_of_joints(model: Model, theta: np.ndarray, inertia: np.ndarray) -> np.ndarray:
     """Least inertia (n,) of coordinates of a tree, from their ``inertia`` (n,) at the start.
 
-    It is a part of the mean over coordinates of the same kind. Euler parameters have one only if all four of a joint
-    have little inertia, because a single one may have little in some positions; elastic coordinates have none.
+    It is a part of the mean over coordinates of the same kind, in the same part of the mechanism. Euler parameters have
+    one only if all four of a joint have little inertia, because a single one may have little in some positions; elastic
+    coordinates have none.
     """
-    columns, mass = kinds(model.tree), mean_mass(model, theta)
+    columns, tree = kinds(model.tree), model.tree
     slides, turns, euler = (among(columns, kind) for kind in (TRANSLATIONS, ROTATIONS, EULER_PARAMETERS))
-    turning = _mean(inertia[turns]) or _mean(inertia[euler]) or mass * scales_of(model, theta).length ** 2
-    least = SLIGHT * np.where(slides, mass, np.where(turns, turning, 0.0))
-    for c in np.flatnonzero(columns == Column.EULER_0):
-        four = slice(c, c + len(EULER_PARAMETERS))
-        if inertia[four].mean() < SLIGHT * turning:
-            least[four] = SLIGHT * turning
+    part, least, length = parts_of_bodies(model), np.zeros(columns.size), scales_of(model, theta).length
+    body = tree.column_body[tree.column] if isinstance(tree, FlexibleTree) else tree.column_body
+    for number in np.unique(part[body]):
+        own, mass = part[body] == number, mean_mass(model, theta, part == number)
+        turning = _mean(inertia[own & turns]) or _mean(inertia[own & euler]) or mass * length**2
+        least[own] = SLIGHT * np.where(slides, mass, np.where(turns, turning, 0.0))[own]
+        for c in np.flatnonzero(own & (columns == Column.EULER_0)):
+            four = slice(c, c + len(EULER_PARAMETERS))
+            if inertia[four].mean() < SLIGHT * turning:
+                least[four] = SLIGHT * turning
     return least
+
+
+def parts_of_bodies(model: Model) -> np.ndarray:
+    """Number (bodies,) of the part of the mechanism of each body: joints and constraints connect those of one part."""
+    tree, measures, pairs = model.tree, model.measures, model.pairs
+    found: list[int] = []
+    for body, parent in enumerate(tree.parent.tolist()):
+        found.append(body if parent == GROUND else found[parent])
+    part = np.array(found, np.int64)
+    for measure in model.constraints.measure.tolist():
+        if measures.kind[measure] in BETWEEN_BODIES:
+            pair = measures.pair[measure]
+            bodies = np.array([pairs.a[pair], pairs.b[pair]])
+        else:
+            bodies = tree.column_body[measures.coordinate[measures.first[measure] : measures.first[measure + 1]]]
+        meets = part[bodies[bodies != GROUND]]
+        part[np.isin(part, meets)] = meets.min(initial=part.size)
+    return part
 
 
 def _mean(numbers: np.ndarray) -> float:
     return float(numbers.mean()) if numbers.size else 0.0
 
 
-def mean_mass(model: Model, theta: np.ndarray) -> float:
-    """Mean mass of the bodies; nodes of flexible bodies do not count."""
+def mean_mass(model: Model, theta: np.ndarray, bodies: np.ndarray) -> float:
+    """Mean mass of the bodies of a mask; nodes of flexible bodies do not count."""
     tree = model.tree
     if not isinstance(tree, FlexibleTree):
-        return _mean(theta[tree.theta + MASS])
-    rigid = all_but(len(tree.theta), [*tree.flexible, *tree.column_body[tree.node]])
-    return _mean(np.append(theta[tree.theta[rigid] + MASS], theta[tree.block + OWN_MASS]))
+        return _mean(theta[tree.theta[bodies] + MASS])
+    rigid = bodies.copy()
+    rigid[[*tree.flexible, *tree.column_body[tree.node]]] = False
+    return _mean(np.append(theta[tree.theta[rigid] + MASS], theta[tree.block[bodies[tree.flexible]] + OWN_MASS]))
 
 
 # Natural coordinates: least inertia from the mean body, and the angles by which coordinates turn bodies.
@@ -57,23 +81,28 @@ def mean_mass(model: Model, theta: np.ndarray) -> float:
 def least_inertia(system: "NaturalSystem") -> np.ndarray:
     """Least inertia (n,) of coordinates: the penalty of a constraint needs some.
 
-    For points and vectors it is a part of the inertia that they have if every body is a mean one. Coordinates of joints
-    have no inertia, and move bodies only by their definition: each counts as a whole mean body, for with less a
-    constraint on several of them would be too soft.
+    For points and vectors it is a part of the inertia that they have if every body is a mean one of its part of the
+    mechanism. Coordinates of joints have no inertia, and move bodies only by their definition: each counts as a whole
+    mean body, for with less a constraint on several of them would be too soft.
     """
-    theta = system.problem.theta[None] + 0j
-    fields, mass = system.fields(theta), mean_mass(system.problem.model, system.problem.theta)
-    ways = [[float(np.linalg.norm(way(theta)[0].real)) for way in base.ways] for base in system.plan.bases]
-    lengths = [max(own, default=0.0) for own in ways]
-    usual = max(lengths) or scales_of(system.problem.model, system.problem.theta).length
-    found, sizes = np.zeros(system.plan.size), [size or usual for size in lengths]
-    for base, size in zip(system.plan.bases, sizes, strict=True):
-        maps = np.abs(fields.poses[base.body][0, :, 1:].real) ** 2
-        found += mass * (maps[:3].sum(axis=0) + size * size * maps[3:].sum(axis=0))
+    model, numbers, bases = system.problem.model, system.problem.theta, system.plan.bases
+    theta, part = numbers[None] + 0j, parts_of_bodies(model)
+    fields, found = system.fields(theta), np.zeros(system.plan.size)
+    lengths = np.array([max((np.linalg.norm(way(theta)[0].real) for way in base.ways), default=0.0) for base in bases])
+    of_base, length = part[[base.body for base in bases]], scales_of(model, numbers).length
+    mass, squares = (dict.fromkeys(part.tolist(), 0.0) for _ in range(2))
+    for number in mass:
+        own = of_base == number
+        sizes = np.where(lengths[own] > 0.0, lengths[own], lengths[own].max(initial=0.0) or length)
+        mass[number], squares[number] = mean_mass(model, numbers, part == number), _mean(np.square(sizes))
+        for k, size in zip(np.flatnonzero(own), sizes, strict=True):
+            maps = np.abs(fields.poses[bases[k].body][0, :, 1:].real) ** 2
+            found += mass[number] * (maps[:3].sum(axis=0) + size * size * maps[3:].sum(axis=0))
     found *= SLIGHT
     for d in system.equations.defined:
+        number = int(part[max(system.rows[d.row].a, system.rows[d.row].b)])
         slides = system.rows[d.row].kind == Measure.PROJECTION
-        found[d.coordinate] = mass * (1.0 if slides else np.mean(np.square(sizes)))
+        found[d.coordinate] = mass[number] * (1.0 if slides else squares[number])
     return found[np.argsort(system.order)]
 
 
