@@ -145,9 +145,11 @@ def partition_of(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> Partition
 def parts_of(coupled: np.ndarray) -> list[np.ndarray]:
     """Coordinates (k,) of each part that nothing couples with others; ``coupled`` (n, n) is a symmetric mask."""
     n = len(coupled)
-    part, before = np.arange(n), np.zeros(0)  # of each coordinate the first one that it is known to be coupled with
-    while not np.array_equal(part, before):
+    part: np.ndarray = np.arange(n)  # of each coordinate the first one that it is known to be coupled with
+    for _ in range(n):
         before, part = part, np.minimum(part, np.where(coupled, part, n).min(axis=1, initial=n))
+        if np.array_equal(part, before):
+            break
     return [np.flatnonzero(part == first) for first in np.unique(part)]
 
 
