@@ -10,16 +10,18 @@ NOT_SMOOTH = {
     "double_pendulum": "chaotic: errors grow",
     "benchmarks/a02_four_bars_40": "passes singular positions",
 }
+TOO_LARGE = {"buggy": 10.0}  # with twice the step tyres land so roughly that errors fall by more than the square
 NEAR = {"flexible/beam_limits", "flexible/rotating_beam", "flexible/slider_crank", "benchmarks/whipple_bicycle"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OWN)
 def test_estimates_of_motions_at_their_own_steps(name):
-    (estimated, true), *numbers = measured(name, None)[1]
+    motion, *numbers = measured(name, None)[1]
+    estimated, true = motion or (0.0, 0.0)  # that of inverse dynamics is given
     assert estimated < 1e-2
     if name not in NOT_SMOOTH:
-        assert true < EXACT or true / 5.0 < estimated < 5.0 * true
+        assert true < EXACT or true / 5.0 < estimated < TOO_LARGE.get(name, 5.0) * true
         assert all(told > 0.1 * off for told, off in filter(None, numbers) if off > EXACT)
 
 
