@@ -25,6 +25,7 @@ SECTIONS = (
     "forces", "cables", "states", "controllers", "sensors", "objectives",
 )  # fmt: skip
 TOGETHER = ("rotation_matrix",)  # entries that make sense together only
+SYMMETRIC = ("inertia", "stiffness_matrix", "damping_matrix")  # by rows: two entries are one number
 _UNITS = {"points": "m", "vectors": "1"}  # of sections
 Path = tuple[str | int, ...]
 
@@ -40,11 +41,18 @@ class Place(NamedTuple):
 
 
 def with_every_number(model: ModelFile) -> ModelFile:
-    """The model with a parameter in the place of every number that the physics reads; constants become parameters."""
+    """The model with a parameter in the place of every number that the physics reads; constants become parameters.
+
+    Entries below the diagonal of a symmetric matrix are those above it.
+    """
     parameters = model.parameters | {name: Parameter(value=number) for name, number in model.constants.items()}
     taken, names = {*parameters, *model.sensors, *model.objectives}, dict[Path, Number]()
     count = 0
     for place in places(model):
+        opposite = (*place.path[:-2], *reversed(place.path[-2:]))  # of an entry of a matrix
+        if opposite in names and place.path[-3] in SYMMETRIC:
+            names[place.path] = names[opposite]
+            continue
         while (name := f"number_{count}") in taken:
             count += 1
         count += 1

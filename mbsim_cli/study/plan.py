@@ -156,6 +156,12 @@ def gradient_parameters(
 # Analyses with changed parameters, for numerical derivatives.
 
 
+def added(model_file: ModelFile, changes: Mapping[str, float]) -> dict[str, str]:
+    """Definitions of parameters with a change added to each, so that dependent parameters follow."""
+    definitions = model_file.definitions
+    return {name: f"({definitions[name].text}) + ({float(change)!r})" for name, change in changes.items()}
+
+
 def values_at(
     model_file: ModelFile,
     settings: Settings,
@@ -165,12 +171,10 @@ def values_at(
 ) -> np.ndarray:
     """Objectives (k,) of a new analysis with changed parameters, which are validated and assembled again.
 
-    A change is added to the definition of its parameter, so that dependent parameters follow. ``before`` is a model
-    assembled from the same file, whose tables are reused. Raises AnalysisError if the constraints drift apart.
+    ``before`` is a model assembled from the same file, whose tables are reused. Raises AnalysisError if the constraints
+    drift apart.
     """
-    definitions = model_file.definitions
-    values = {name: f"({definitions[name].text}) + ({float(change)!r})" for name, change in changes.items()}
-    assembled = build(with_values(model_file, values), settings, [], before)
+    assembled = build(with_values(model_file, added(model_file, changes)), settings, [], before)
     health = ANALYSES[assembled.problem.options.analysis].diagnostics(assembled.problem, assembled.objectives)
     found = evaluate(assembled.problem, assembled.objectives, (health.add,), listener=listener)
     if health.drifts:

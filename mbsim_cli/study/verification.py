@@ -22,7 +22,7 @@ from mbsim_cli.study.diagnostics.undetermined import GRAZES, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, accumulated, evaluate, require_finite
 from mbsim_cli.study.listener import Listener, PollOnly
 from mbsim_cli.study.objectives import stepped
-from mbsim_cli.study.plan import Timing, plan_run, values_at
+from mbsim_cli.study.plan import Timing, added, plan_run, values_at
 from mbsim_cli.study.quadrature import around, continuation
 from mbsim_cli.study.run import run
 from mbsim_cli.study.streams import ROUND_OFF
@@ -218,8 +218,8 @@ def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[C
         return solver.block(moved).torque @ weight
 
     def beside_parameters(direction: np.ndarray, change: float) -> np.ndarray:
-        values = {p.key: p.value + change * d for p, d in zip(assembled.parameters, direction, strict=True)}
-        moved = assembled.at(values).problem
+        changes = {p.key: change * d for p, d in zip(assembled.parameters, direction, strict=True)}
+        moved = assembled.at(added(assembled.model_file, changes)).problem
         plain = replace(moved, options=replace(moved.options, sensitivity="none"))
         return InverseAnalysis(plain).at(time).torque @ weight
 

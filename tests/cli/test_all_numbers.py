@@ -27,3 +27,29 @@ def test_a_table_and_all_of_them_elsewhere(mbsim, pendulum, tmp_path):
 def test_without_gradients_there_is_no_influence(mbsim, pendulum):
     done = mbsim("run", pendulum, "--all-numbers", "--sensitivity", "none")
     assert done.code == 2 and "--all-numbers takes gradients" in done.err
+
+
+ARM = """\
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {L: 0.4}
+bodies:
+  arm: {mass: 2, center_of_mass: [L/2, 0.1, 0], inertia: [[0.1, 0.02, 0], [0.02, 0.2, 0.01], [0, 0.01, 0.3]]}
+joints: {J: {type: universal, bodies: [ground, arm], point: origin, axes: [x, y]}}
+sensors: {tau: {type: torques}}
+objectives: {effort: {integral: "dot(tau, tau)"}}
+analysis:
+  type: inverse_dynamics
+  motion: {all: {type: harmonic, amplitude: 0.3, frequency: 1}}
+  sampling: 0.1
+  duration: 0.5
+"""
+
+
+def test_entries_of_a_symmetric_matrix_are_one_number_and_dependent_numbers_follow(mbsim, tmp_path):
+    """A check changed each entry by itself, so that the file was refused, and held L/2 where L changed."""
+    (tmp_path / "arm.yaml").write_text(ARM)
+    assert mbsim("check", "arm.yaml", "--all-numbers").code == 0
+    gradient = mbsim("run", "arm.yaml", "--all-numbers", "--json").json["objectives"]["effort"]["gradient"]
+    entries = [f"bodies.arm.inertia[{row}].{column}" for row in range(3) for column in "xyz"[row:]]
+    assert [name for name in gradient if "inertia" in name] == entries
