@@ -113,8 +113,9 @@ analysis: {step: 2e-4*s, duration: 0.25*s, sensitivity: {method: ddm, parameters
 NUMBER = re.compile(r"[\d.e-]+")
 
 
+@pytest.mark.slow  # bodies that deform, and modes of other units: kernels of their own
 @pytest.mark.parametrize("m, s, kg", [(1e-5, 1e-6, 1e-12), (1e3, 1e5, 1e6)], ids=["micromechanism", "large_and_slow"])
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", pytest.param("ali3p-natural", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
 def test_nothing_depends_on_units(tmp_path, formulation, m, s, kg):
     """A flexible crank in natural coordinates was refused at the first size, and in joint coordinates wrong by 1 %.
 
@@ -156,6 +157,7 @@ analysis: {step: 1e-3, duration: 0.01}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
 def test_round_off_of_modes_that_move_no_node_determines_nothing(tmp_path, formulation):
     """Modes of the arm without a node move that of the other by 1e-14: redundant constraints counted as independent."""
