@@ -11,10 +11,12 @@ import numpy as np
 
 from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure
 from mbsim_cli.model.coordinates import among, are_elastic, kinds
-from mbsim_cli.model.layout import NATURAL, P_A, P_B, P_C, P_P, FlexibleTree, Model
-from mbsim_cli.model.standard_data import MASS, ME, MODE_ROWS, MODES, PAIR_ROWS
+from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, NATURAL, P_A, P_B, P_C, P_P, FlexibleTree, Model
+from mbsim_cli.model.standard_data import MASS as OWN_MASS
+from mbsim_cli.model.standard_data import ME, MODE_ROWS, MODES, PAIR_ROWS
 
 SMALL = 1e-5  # of the unit of length, or rad: motion of a node by an elastic coordinate of one scale
+ROUND_OFF = 1e-10  # of a point's coordinates: distance that is none
 UNMOVED = 1e-6  # of the mean motion of a body by a coordinate: nodes that move less, as of round-off, do not count
 STEP = 1024.0  # from one unit of length to the next
 # plain numbers: members of an enumeration are slow to look up, and this does so for every row
@@ -67,19 +69,40 @@ def _of_elastic(model: Model, theta: np.ndarray, length: float) -> np.ndarray:
         for block, first, end in zip(tree.block, tree.elastic, tree.elastic[1:], strict=False):
             n, nodes = end - first, largest[first:end]
             inertia = theta[block + MODES + n * (MODE_ROWS + ME) + np.arange(n) * (n * PAIR_ROWS + 1)]
-            mean = np.sqrt(inertia / theta[block + MASS]) / length  # root mean square of all points' motion
+            mean = np.sqrt(inertia / theta[block + OWN_MASS]) / length  # root mean square of all points' motion
             largest[first:end] = np.where(nodes > UNMOVED * mean, nodes, mean)
         found[elastic] = SMALL / largest[tree.column[elastic]]
     return found
 
 
 def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
-    """Largest length among the points of joints and measures, else among initial displacements, m."""
-    geometric = model.measures.theta[among(model.measures.kind, _WITH_POINTS)]
-    starts = np.concatenate([model.tree.theta + P_P, model.tree.theta + P_C, geometric + P_A, geometric + P_B])
-    initial = model.tree.initial[0] + np.flatnonzero(slides)
-    points = np.abs(theta[starts[:, None] + np.arange(3)]).max(initial=0.0)
-    return float(points or np.abs(theta[initial]).max(initial=0.0))
+    """Largest distance between points of one body, m; else radius of gyration, else initial displacement.
+
+    Points are those of joints and measures, and the centre of mass. No frame of a body or of the ground counts.
+    """
+    tree, measures, pairs = model.tree, model.measures, model.pairs
+    pointed = among(measures.kind, _WITH_POINTS)
+    blocks, pair = measures.theta[pointed], measures.pair[pointed]
+    masses = theta[tree.theta + MASS]
+    massive = np.flatnonzero(masses > 0.0)
+    own, inertia = tree.theta[massive], theta[tree.theta[massive, None] + INERTIA + np.arange(3)]
+    starts = np.concatenate([tree.theta + P_P, tree.theta + P_C, blocks + P_A, blocks + P_B, own + COM])
+    points = theta[starts[:, None] + np.arange(3)]
+    body = 1 + np.concatenate([tree.parent, np.arange(len(tree.theta)), pairs.a[pair], pairs.b[pair], massive])
+    number = np.maximum(np.bincount(body), 1)
+    means = np.stack([np.bincount(body, axis) / number for axis in points.T], axis=1)
+    away = np.linalg.norm(points - means[body], axis=1)
+    apart = np.where(away > ROUND_OFF * np.linalg.norm(points, axis=1), 2.0 * away, 0.0).max(initial=0.0)
+    gyration = np.sqrt(0.5 * np.maximum(inertia.sum(axis=1), 0.0) / masses[massive]).max(initial=0.0)
+    initial = tree.initial[0] + np.flatnonzero(slides)
+    return float(apart or gyration or np.abs(theta[initial]).max(initial=0.0))
+
+
+def distance_of_ground(model: Model, theta: np.ndarray) -> float:
+    """Unit of the points at which joints of a tree stand on the ground, over the mechanism's; 1 at least."""
+    points = model.tree.theta[model.tree.parent == GROUND, None] + P_P + np.arange(3)
+    away = float(np.abs(theta[points].real).max(initial=0.0))
+    return max(1.0, _unit_near(away) / scales_of(model, theta).length) if away > 0.0 else 1.0
 
 
 def _unit_near(extent: float) -> float:

@@ -32,7 +32,7 @@ from mbsim_cli.model.codes import TURNING, Force, Measure, Sensor
 from mbsim_cli.model.coordinates import among, are_elastic, kinds
 from mbsim_cli.model.layout import NATURAL, NONE, STARTS_NEAR, FlexibleNatural, FlexibleTree, Model, Natural, Tree
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.model.scales import units_of
+from mbsim_cli.model.scales import distance_of_ground, units_of
 from mbsim_cli.solve.breakpoints import onsets_of
 
 if TYPE_CHECKING:
@@ -155,8 +155,14 @@ def factor(n: int, m: int, structure: Panels, dtype: type) -> Factor:
 
 
 def with_units(factor: Factor, model: Model, theta: np.ndarray) -> Factor:
-    """The same with the squared units of coordinates and constraints; lengths have one that fits the mechanism."""
+    """The same with the squared units of coordinates and constraints; lengths have one that fits the mechanism.
+
+    Those of coordinates grow with the distance from the global origin, as round-off of positions does; natural
+    coordinates contain it.
+    """
     columns, rows = units_of(model, theta)
+    if not isinstance(model.tree, NATURAL):
+        columns = columns * distance_of_ground(model, theta)
     return factor._replace(extent=np.where(are_elastic(model.tree), 0.0, columns**2), row_extent=rows**2)
 
 

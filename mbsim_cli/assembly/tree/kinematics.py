@@ -159,16 +159,20 @@ class Inertia:
 
     def __init__(self, model: Model, theta: np.ndarray, at: Poses):
         tree = model.tree
-        self._tree, self._theta, self._at = tree, theta, at
-        self._w, self._v = (np.array(rows, dtype=float).reshape(-1, 3) for rows in (at.w, at.v))
+        self._tree, self._theta, self._R = tree, theta, at.R
+        places = np.array(at.r, dtype=float).reshape(-1, 3)
+        center = places.mean(axis=0) if len(places) else np.zeros(3)  # about the origin far mechanisms lose digits
+        self._places = places - center
+        self._w, v = (np.array(rows, dtype=float).reshape(-1, 3) for rows in (at.w, at.v))
+        self._v = v + _cross(self._w, np.broadcast_to(center, v.shape))
         self._armature = np.zeros(len(tree.column_kind))
         np.add.at(self._armature, model.armatures.coordinate, theta[model.armatures.theta].real)
         self._used = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(tree.column_kind))
 
     @cached_property
     def _carried(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Mass, first moment and inertia, about the global origin, of all that a column moves."""
-        mass, moment, inertia = _subtrees(self._tree, self._theta, self._at)
+        """Mass, first moment and inertia, about the centre, of all that a column moves."""
+        mass, moment, inertia = _subtrees(self._tree, self._theta, self._R, self._places)
         moved = self._tree.column_body
         return mass[moved], moment[moved], inertia[moved]
 
@@ -210,17 +214,19 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a[:, (1, 2, 0)] * b[:, (2, 0, 1)] - a[:, (2, 0, 1)] * b[:, (1, 2, 0)]
 
 
-def _subtrees(tree: Tree, theta: np.ndarray, at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mass (nb,), first moment (nb, 3) and inertia about the global origin (nb, 3, 3) of all that a body carries."""
+def _subtrees(
+    tree: Tree, theta: np.ndarray, R: Sequence[Matrix], places: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mass (nb,), first moment (nb, 3) and inertia (nb, 3, 3), about the origin of ``places``, of what is carried."""
     mass, local = theta[tree.theta + MASS], theta[tree.theta[:, None, None] + INERTIA + SYMMETRIC]
-    turned: np.ndarray = np.array(at.R).reshape(-1, 3, 3)
-    c = np.array(at.r).reshape(-1, 3) + np.einsum("bij,bj->bi", turned, theta[tree.theta[:, None] + COM + np.arange(3)])
+    turned: np.ndarray = np.array(R).reshape(-1, 3, 3)
+    c = places + np.einsum("bij,bj->bi", turned, theta[tree.theta[:, None] + COM + np.arange(3)])
     spread = np.einsum("bi,bi->b", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
     moment = mass[:, None] * c
     inertia = turned @ local @ turned.transpose(0, 2, 1) + mass[:, None, None] * spread
     deforming: Any = (tree.flexible.tolist(), tree.block) if isinstance(tree, FlexibleTree) else ((), ())
     for body, o in zip(*deforming, strict=True):  # about the frame, without deformation
-        m, r = theta[o + BODY_MASS], np.array(at.r[body])
+        m, r = theta[o + BODY_MASS], places[body]
         first = turned[body] @ theta[o + MDCM : o + MDCM + 3]
         about = turned[body] @ theta[o + J0 + SYMMETRIC] @ turned[body].T
         mass[body], moment[body] = mass[body] + m, moment[body] + m * r + first
