@@ -132,19 +132,6 @@ def test_a_coupling_of_any_factor_rests_beside_a_loop(factor):
         assert numbers[name][0] == pytest.approx(values[0], rel=1e-9)
 
 
-def test_small_motions_beside_others_are_in_declared_coordinates():
-    """The arms' start is free, so that a dependent angle had to be chosen: all were chosen anew, those of the loop too.
-
-    The loop accelerates. Its eigenvalues therefore depend on the coordinates.
-    """
-    loop = four_bar("own", (1.0, -0.6, 1.2), independent=True)
-    alone = loaded(loop, **STEPS).linearize("start")
-    both = loaded(loop, arms(1.0, 1.0), **STEPS).linearize("start")
-    assert alone.states[0] in both.states
-    eigenvalues = np.linalg.eigvals(both.A)
-    assert all(np.abs(eigenvalues - value).min() < 1e-9 for value in np.linalg.eigvals(alone.A))
-
-
 @pytest.mark.parametrize("factor", [1e-10, 1e10])
 def test_drives_beside_a_coupling_of_any_factor(factor):
     """They were refused: constraints counted as dependent."""

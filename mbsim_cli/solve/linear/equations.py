@@ -20,7 +20,7 @@ from mbsim_cli.solve.equilibrium import start_at_equilibrium
 from mbsim_cli.solve.forward import start
 from mbsim_cli.solve.initial import Initial, assemble_closed, quaternion_product, require_forces_alone
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
-from mbsim_cli.solve.redundancy import in_units, of_least_norm, partition_of, parts_of, rank_and_pivots
+from mbsim_cli.solve.redundancy import in_units, of_least_norm, partition_of, rank_and_pivots
 
 SHORTEST = 1e-12  # s: earlier times count as the start
 ROUNDED = 1e-15  # relative, like the error of a few operations
@@ -148,13 +148,11 @@ class Chart:
 
     def choose(self, J: np.ndarray, preferred: np.ndarray) -> None:
         """Choose dependent motions by the Jacobian J (m, s); ``preferred`` (s,) ones stay independent if possible."""
-        chosen = []
-        for part in parts_of((J != 0.0).T @ (J != 0.0)):
-            rows = np.flatnonzero(J[:, part].any(axis=1))
-            found = partition_of(J, part[~preferred[part]], rows)
-            chosen.append(found if found.columns.size == found.rank else partition_of(J, part, rows))
-        self.rows = np.concatenate([np.zeros(0, int), *(found.rows for found in chosen)])
-        self.dependent = np.sort(np.concatenate([np.zeros(0, int), *(found.columns for found in chosen)]))
+        rows = np.arange(len(J))
+        found = partition_of(J, np.flatnonzero(~preferred), rows)
+        if found.columns.size < found.rank:
+            found = partition_of(J, np.arange(self.size), rows)
+        self.rows, self.dependent = found.rows, np.sort(found.columns)
         self.independent = all_but(self.size, self.dependent)
 
 
