@@ -1,6 +1,6 @@
 """``mbsim check``: references of the file, other methods, differences along a direction, derivatives of torques."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from mbsim_cli.model.layout import STEP
 from mbsim_cli.model.problem import INTEGRATED, Block, Motion, Problem
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.objectives import Check
+from mbsim_cli.spec.parameters import with_values
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.undetermined import GRAZES, UnknownReactions
@@ -30,6 +31,7 @@ from mbsim_cli.study.streams import ROUND_OFF
 # Numerical derivatives of whole analyses, by central differences extrapolated to a vanishing step (Ridders 1982).
 
 FIRST = 1e-3  # of the argument's scale
+ALONE = 1e-2  # of a parameter's scale, at which the file says whether the parameter can change without others
 SHRINK = 4.0
 LEVELS = 4  # two analyses each
 ENOUGH = 1e-8  # relative error that needs no further level
@@ -231,6 +233,14 @@ def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[C
     if assembled.parameters:
         scales = np.array([scale_of(parameter.value) for parameter in assembled.parameters])
         along: np.ndarray = scales * random.uniform(-1.0, 1.0, len(scales))
+        try:
+            for change in (FIRST, -FIRST):
+                beside_parameters(along, change)
+        except ModelError:
+            file = assembled.model_file
+            without = refused(file, (parameter.key for parameter in assembled.parameters), assembled.at)
+            yield from not_compared(model, file, without)
+            along[[parameter.key in without for parameter in assembled.parameters]] = 0.0
         asked["all parameters"] = weight @ block.by_parameter @ along, partial(beside_parameters, along)
     for parameter, (computed, torques) in asked.items():
         numerical = derivative(torques, 1.0)
@@ -344,6 +354,27 @@ def along_direction(
             source=f"central differences of whole analyses along random direction {seed}, step {numerical.step:.1e}",
         )
         yield unless_undecided(row, uncertain, scale, f"d {name} / d direction {seed}")
+
+
+def refused(file: ModelFile, names: Iterable[str], assemble: Callable[[dict[str, str]], Any]) -> dict[str, str]:
+    """Parameters that cannot change by themselves, or not to both sides, as a mass of zero; and what the file says."""
+    found: dict[str, str] = {}
+    for name in names:
+        change = ALONE * scale_of(file.expressions.scope()[name].real)
+        try:
+            for step in (change, -change):
+                assemble(added(file, {name: step}))
+        except ModelError as error:
+            found[name] = f"{error.issues[0].path}: {error.issues[0].message}"
+    return found
+
+
+def not_compared(model: str, file: ModelFile, reasons: Mapping[str, str]) -> Iterator[Comparison]:
+    """A row for each of these parameters."""
+    labels: dict[str, Any] = {"model": model, "name": "not compared", "kind": "undefined", "passed": True}
+    for name, why in reasons.items():
+        label = file.parameter_label(name)
+        yield Comparison(parameter=label, message=f"{label} cannot change to both sides by itself; {why}", **labels)
 
 
 def size_of(result: Gradient) -> float:
@@ -508,6 +539,18 @@ def _by_differences(analysed: Analysed, parameters: list[str], seed: int) -> Ite
     for name, why in zip(parameters, reasons, strict=True):
         if why:
             yield missing_derivative(analysed, name, why)
-    defined = [number for number, why in enumerate(reasons) if not why]
-    if defined and objectives:
-        yield from along_direction(analysed, objectives, [parameters[number] for number in defined], defined, seed)
+    defined = {name: number for number, (name, why) in enumerate(zip(parameters, reasons, strict=True)) if not why}
+
+    def rows() -> list[Comparison]:
+        return list(along_direction(analysed, objectives, list(defined), list(defined.values()), seed))
+
+    if not defined or not objectives:
+        return
+    try:
+        yield from rows()
+    except ModelError:
+        file, settings = analysed.file, analysed.settings
+        without = refused(file, defined, lambda values: build(with_values(file, values), settings, []))
+        yield from not_compared(str(analysed.path), file, without)
+        defined = {name: number for name, number in defined.items() if name not in without}
+        yield from rows() if defined else ()

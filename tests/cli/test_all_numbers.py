@@ -29,15 +29,19 @@ def test_without_gradients_there_is_no_influence(mbsim, pendulum):
     assert done.code == 2 and "--all-numbers takes gradients" in done.err
 
 
+TIP = "F: {type: fixed, bodies: [rod, tip], point: origin}"
 ARM = """\
 mbsim: 1
 gravity: [0, -9.81, 0]
 parameters: {L: 0.4}
 bodies:
   arm: {mass: 2, center_of_mass: [L/2, 0.1, 0], inertia: [[0.1, 0.02, 0], [0.02, 0.2, 0.01], [0, 0.01, 0.3]]}
-joints: {J: {type: universal, bodies: [ground, arm], point: origin, axes: [x, y]}}
-sensors: {tau: {type: torques}}
+  tool: {mass: 0}
+joints:
+  J: {type: universal, bodies: [ground, arm], point: origin, axes: [x, y]}
+  F: {type: fixed, bodies: [arm, tool], point: origin}
 objectives: {effort: {integral: "dot(tau, tau)"}}
+sensors: {tau: {type: torques}}
 analysis:
   type: inverse_dynamics
   motion: {all: {type: harmonic, amplitude: 0.3, frequency: 1}}
@@ -53,3 +57,15 @@ def test_entries_of_a_symmetric_matrix_are_one_number_and_dependent_numbers_foll
     gradient = mbsim("run", "arm.yaml", "--all-numbers", "--json").json["objectives"]["effort"]["gradient"]
     entries = [f"bodies.arm.inertia[{row}].{column}" for row in range(3) for column in "xyz"[row:]]
     assert [name for name in gradient if "inertia" in name] == entries
+
+
+def test_numbers_that_cannot_change_by_themselves_are_left_out_of_the_check(mbsim, pendulum, tmp_path):
+    """The file refuses masses below zero, so that there was no check at all."""
+    text = pendulum.read_text().replace("bodies: {", "bodies: {tip: {mass: 0}, ")
+    pendulum.write_text(text.replace("joints: {", f"joints: {{{TIP}, "))
+    (tmp_path / "arm.yaml").write_text(ARM)
+    for model, mass in ((pendulum, "bodies.tip.mass"), ("arm.yaml", "bodies.tool.mass")):
+        done = mbsim("check", model, "--all-numbers", "--json")
+        rows = {row["name"]: row for row in done.json["checks"]}
+        assert done.code == 0 and rows["not compared"]["parameter"] == mass
+        assert "must not be negative" in rows["not compared"]["message"] and "numerical derivative" in rows
