@@ -222,9 +222,7 @@ class Statics:
         if modes.stable:
             amount[stiff] = np.linalg.solve(modes.stiffness[np.ix_(stiff, stiff)], -modes.force[stiff])
         if not modes.force @ amount < 0.0:  # unstable, at a solution, or against forces that have no potential
-            sizes = np.maximum(
-                np.abs(modes.value), NEUTRAL * modes.largest
-            )  # values may be zero, of modes only coupled
+            sizes = np.maximum(np.abs(modes.value), NEUTRAL * modes.largest)  # values of modes only coupled may be zero
             amount[stiff] = -modes.force[stiff] / sizes[stiff]
         along = modes.force / np.abs(modes.shape).max(axis=0, initial=0.0)  # a unit of the mode's largest coordinate
         driven = modes.neutral & (np.abs(along) > BALANCED * modes.load)
