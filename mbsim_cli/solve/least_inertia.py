@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.model.codes import BETWEEN_BODIES, EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure
 from mbsim_cli.model.coordinates import among, kinds
-from mbsim_cli.model.layout import GROUND, MASS, FlexibleTree, Model
+from mbsim_cli.model.layout import GROUND, MASS, NONE, FlexibleTree, Followers, Model
 from mbsim_cli.model.scales import scales_of, units_of
 from mbsim_cli.model.standard_data import MASS as OWN_MASS
 
@@ -50,12 +50,16 @@ def parts_of_bodies(model: Model) -> np.ndarray:
     for body, parent in enumerate(tree.parent.tolist()):
         found.append(body if parent == GROUND else found[parent])
     part = np.array(found, np.int64)
-    for measure in model.constraints.measure.tolist():
+    followers = model.constraints.followers
+    following = followers.column.tolist() if isinstance(followers, Followers) else []
+    for row, measure in enumerate(model.constraints.measure.tolist()):
         if measures.kind[measure] in BETWEEN_BODIES:
             pair = measures.pair[measure]
             bodies = np.array([pairs.a[pair], pairs.b[pair]])
         else:
             bodies = tree.column_body[measures.coordinate[measures.first[measure] : measures.first[measure + 1]]]
+        if row < len(following) and following[row] != NONE:
+            bodies = np.append(bodies, tree.column_body[following[row]])
         meets = part[bodies[bodies != GROUND]]
         part[np.isin(part, meets)] = meets.min(initial=part.size)
     return part
