@@ -392,6 +392,8 @@ def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
     """Coordinates that can change without moving any mass or violating any constraint."""
     tree, names = problem.model.tree, problem.names.coordinates
     inertia, elastic, n = closing.inertia, kinds(tree) == Column.ELASTIC, len(names)
+    if not np.isfinite(inertia.scale).all():  # which is told where the motion begins
+        return
     has = (inertia.diagonal > ROUND_OFF * inertia.scale) | elastic
     if n > DENSE:
         yield from (names[i] for i in np.flatnonzero(~has & ~closing.noticed))

@@ -32,7 +32,7 @@ def least_of_joints(model: Model, theta: np.ndarray, inertia: np.ndarray) -> np.
     slides, turns, euler = (among(columns, kind) for kind in (TRANSLATIONS, ROTATIONS, EULER_PARAMETERS))
     part, least, length = parts_of_bodies(model), np.zeros(columns.size), scales_of(model, theta).length
     body = tree.column_body[tree.column] if isinstance(tree, FlexibleTree) else tree.column_body
-    for number in np.unique(part[body]):
+    for number in sorted(set(part[body].tolist())):  # numpy.unique loads masked arrays
         own, mass = part[body] == number, mean_mass(model, theta, part == number)
         turning = _mean(inertia[own & turns]) or _mean(inertia[own & euler]) or mass * length**2
         least[own] = SLIGHT * np.where(slides, mass, np.where(turns, turning, 0.0))[own]

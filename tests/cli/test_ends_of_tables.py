@@ -105,14 +105,14 @@ SELDOM = [  # compiled for these alone
 @pytest.mark.parametrize(
     ("element", "words"),
     [
-        (
+        pytest.param(
             "constraints: {cam: {type: coupling, of: b.displacement, by: a.displacement, law: table}}",
             "the coordinate that it follows",
+            marks=pytest.mark.slow,  # compiled for it alone
         ),
-        pytest.param(
+        (
             'forces: {f: {type: drive, coordinate: b.displacement, value: "table(a.displacement)"}}',
             "the value that it is called at",
-            marks=pytest.mark.slow,  # compiled for it alone
         ),
     ],
 )
