@@ -141,7 +141,7 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     declared = problem.theta[first : first + len(closing.z)]
     columns = zip(problem.names.coordinates, declared, closing.z, closing.scales.columns, strict=True)
     of_tree = [_Change(name, float(start), float(end), float(unit)) for name, start, end, unit in columns]
-    moved = closing.moved & stated & (np.abs(closing.z - declared) > CLOSED * closing.scales.length)
+    moved = closing.moved & stated & (np.abs(closing.z - declared) > CLOSED * closing.scales.columns)
     elsewhere, kept, found = list[Part](), list[Part](), list[str]()
     for part in closing.parts:
         (elsewhere if moved[part.columns].any() else kept).append(part)

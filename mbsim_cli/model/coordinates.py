@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.codes import BETWEEN_BODIES, SENSOR_WIDTH, Column, Sensor
-from mbsim_cli.model.layout import GROUND, NONE, FlexibleNatural, FlexibleTree, Forces, Model, Natural, Signals, Tree
+from mbsim_cli.model.layout import (
+    GROUND,
+    NONE,
+    FlexibleNatural,
+    FlexibleTree,
+    Followers,
+    Forces,
+    Model,
+    Natural,
+    Signals,
+    Tree,
+)
 
 AnyTree = Tree | FlexibleTree | Natural | FlexibleNatural
 
@@ -63,6 +74,42 @@ def _by_coordinates(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: An
     for column, start, row in zip(tree.node, first, rows, strict=True):
         E[column, start : start + row.size] = row
     return E
+
+
+# Parts of a mechanism, which nothing connects.
+
+
+def connected(n: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Number (n,) of the first of those, of n things, that each is connected with: each ``a`` (k,) with its ``b`` (k,).
+
+    O((n + k) log n).
+    """
+    first = np.arange(n)
+    while True:
+        before, least = first.copy(), np.minimum(first[a], first[b])
+        for which in (a, b, before[a], before[b]):
+            np.minimum.at(first, which, least)
+        first = first[first]
+        if np.array_equal(first, before):
+            return first
+
+
+def parts_of_bodies(model: Model) -> np.ndarray:
+    """Number (bodies,) of the part of the mechanism of each body: joints and constraints connect those of one part."""
+    tree, measures, pairs, constraints = model.tree, model.measures, model.pairs, model.constraints
+    between = among(measures.kind[constraints.measure], BETWEEN_BODIES)
+    pair = measures.pair[constraints.measure]
+    ends = [(np.arange(tree.parent.size), tree.parent), (pairs.a[pair[between]], pairs.b[pair[between]])]
+    for measure in constraints.measure[~between]:
+        bodies = tree.column_body[measures.coordinate[measures.first[measure] : measures.first[measure + 1]]]
+        ends.append((bodies[1:], bodies[:-1]))
+    if isinstance(constraints.followers, Followers):
+        follows = np.flatnonzero(constraints.followers.column != NONE)
+        bodies = tree.column_body[constraints.followers.column[follows]]
+        ends += [(bodies, pairs.a[pair[follows]]), (bodies, pairs.b[pair[follows]])]
+    a, b = map(np.concatenate, zip(*ends, strict=True))
+    inner = (a != GROUND) & (b != GROUND)
+    return connected(tree.parent.size, a[inner], b[inner])
 
 
 # Which columns of the equations expressions of the motion bring together.

@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure
-from mbsim_cli.model.coordinates import among, are_elastic, kinds
+from mbsim_cli.model.coordinates import among, are_elastic, kinds, parts_of_bodies
 from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, NATURAL, P_A, P_B, P_C, P_P, FlexibleTree, Model
 from mbsim_cli.model.standard_data import MASS as OWN_MASS
 from mbsim_cli.model.standard_data import ME, MODE_ROWS, MODES, PAIR_ROWS
 
 SMALL = 1e-5  # of the unit of length, or rad: motion of a node by an elastic coordinate of one scale
 ROUND_OFF = 1e-10  # of a point's coordinates: distance that is none
+LEAST = 1e-4  # of a radius of gyration or displacement: distances below are small beside round-off, or round-off
 UNMOVED = 1e-6  # of the mean motion of a body by a coordinate: nodes that move less, as of round-off, do not count
 STEP = 1024.0  # from one unit of length to the next
 # plain numbers: members of an enumeration are slow to look up, and this does so for every row
@@ -78,24 +79,28 @@ def _of_elastic(model: Model, theta: np.ndarray, length: float) -> np.ndarray:
 def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
     """Largest distance between points of one body, m; else radius of gyration, else initial displacement.
 
-    Points are those of joints and measures, and the centre of mass. No frame of a body or of the ground counts.
+    Points are those of joints and constraints, and the centre of mass. No frame of a body or of the ground counts, nor
+    how far apart parts of a mechanism stand on the ground.
     """
     tree, measures, pairs = model.tree, model.measures, model.pairs
-    pointed = among(measures.kind, _WITH_POINTS)
-    blocks, pair = measures.theta[pointed], measures.pair[pointed]
+    pointed = model.constraints.measure[among(measures.kind[model.constraints.measure], _WITH_POINTS)]
+    blocks, pair, every = measures.theta[pointed], measures.pair[pointed], np.arange(tree.theta.size)
     masses = theta[tree.theta + MASS]
     massive = np.flatnonzero(masses > 0.0)
     own, inertia = tree.theta[massive], theta[tree.theta[massive, None] + INERTIA + np.arange(3)]
     starts = np.concatenate([tree.theta + P_P, tree.theta + P_C, blocks + P_A, blocks + P_B, own + COM])
     points = theta[starts[:, None] + np.arange(3)]
-    body = 1 + np.concatenate([tree.parent, np.arange(len(tree.theta)), pairs.a[pair], pairs.b[pair], massive])
+    body = np.concatenate([tree.parent, every, pairs.a[pair], pairs.b[pair], massive])
+    opposite = np.concatenate([every, tree.parent, pairs.b[pair], pairs.a[pair], massive])
+    stands = np.append(parts_of_bodies(model), every.size)[opposite]  # the part whose point of the ground it is
+    body = np.where(body == GROUND, every.size + stands, body)
     number = np.maximum(np.bincount(body), 1)
     means = np.stack([np.bincount(body, axis) / number for axis in points.T], axis=1)
     away = np.linalg.norm(points - means[body], axis=1)
     apart = np.where(away > ROUND_OFF * np.linalg.norm(points, axis=1), 2.0 * away, 0.0).max(initial=0.0)
     gyration = np.sqrt(0.5 * np.maximum(inertia.sum(axis=1), 0.0) / masses[massive]).max(initial=0.0)
-    initial = tree.initial[0] + np.flatnonzero(slides)
-    return float(apart or gyration or np.abs(theta[initial]).max(initial=0.0))
+    initial = np.abs(theta[tree.initial[0] + np.flatnonzero(slides)]).max(initial=0.0)
+    return float(max(apart or gyration or initial, LEAST * gyration, LEAST * initial))
 
 
 def distance_of_ground(model: Model, theta: np.ndarray) -> float:

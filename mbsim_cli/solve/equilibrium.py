@@ -139,44 +139,41 @@ class Statics:
     def modes(self, force: np.ndarray) -> StiffnessModes:
         """Modes at the state, where forces (n,) are unbalanced; stiffness below the round-off of forces is zero."""
         self.unit.evaluate()
-        K, M, load, n = self.stiffness, self.unit.out.M, self.load, len(force)
-        found = []
+        K, M, load, n, d = self.stiffness, self.unit.out.M, self.load, len(force), 0
+        shape, stiffness = np.zeros((2, n, n))
+        value, largest, most = np.zeros((3, n))
+        neutral = np.zeros(n, dtype=bool)
         for part, rows in self._parts:
             free = np.setdiff1d(part, self.hold)
             J, inner = self._J[np.ix_(rows, free)], np.eye(free.size)
             if len(J):
                 _, sizes, vectors = np.linalg.svd(J)
                 inner = vectors[int((sizes > PIVOT_TOLERANCE * max(1.0, sizes.max(initial=0.0))).sum()) :].T
-            basis = np.zeros((n, inner.shape[1]))
-            basis[free] = inner
-            root = np.linalg.inv(np.linalg.cholesky(basis.T @ M @ basis))
-            A = root @ (basis.T @ K @ basis) @ root.T
-            value, vectors = np.linalg.eigh(0.5 * (A + A.T))
-            shape, stiffness = basis @ root.T @ vectors, vectors.T @ A @ vectors
-            sizes = np.abs(stiffness)
+            root = np.linalg.inv(np.linalg.cholesky(inner.T @ M[np.ix_(free, free)] @ inner))
+            A = root @ (inner.T @ K[np.ix_(free, free)] @ inner) @ root.T
+            values, vectors = np.linalg.eigh(0.5 * (A + A.T))
+            own, A = slice(d, d + values.size), vectors.T @ A @ vectors
+            shape[free, own], stiffness[own, own], value[own] = inner @ root.T @ vectors, A, values
+            sizes = np.abs(A)
+            largest[own], most[own] = sizes.max(initial=0.0), load[part].max()
             coupled = np.maximum(sizes.max(axis=0, initial=0.0), sizes.max(axis=1, initial=0.0))
-            most, at_most = load[part].max(), np.full(value.size, sizes.max(initial=0.0))
-            noise = ROUND_OFF * most * np.abs(shape).max(axis=0, initial=0.0) ** 2
-            neutral = coupled <= np.maximum(NEUTRAL * np.abs(value).max(initial=0.0), noise)
-            found.append((shape, stiffness, value, shape.T @ force, neutral, at_most, np.full(value.size, most)))
-        if not found:
-            return StiffnessModes(np.zeros((n, 0)), np.zeros((0, 0)), *np.zeros((5, 0)))
-        shapes, blocks, *others = zip(*found, strict=True)
-        shape, stiffness = np.concatenate(shapes, axis=1), np.zeros((0, 0))
-        for block in blocks:
-            corner = np.zeros((len(stiffness), len(block)))
-            stiffness = np.block([[stiffness, corner], [corner.T, block]])
-        return StiffnessModes(shape, stiffness, *map(np.concatenate, others))
+            noise = ROUND_OFF * most[own] * np.abs(shape[:, own]).max(axis=0, initial=0.0) ** 2
+            neutral[own] = coupled <= np.maximum(NEUTRAL * np.abs(values).max(initial=0.0), noise)
+            d = own.stop
+        shape, value, neutral, largest, most = shape[:, :d], value[:d], neutral[:d], largest[:d], most[:d]
+        return StiffnessModes(shape, stiffness[:d, :d], value, shape.T @ force, neutral, largest, most)
 
     @property
     def _parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Coordinates (k,) that inertia, stiffness or constraints couple, and numbers of these constraints.
 
-        Of the state that ``unit`` evaluated last.
+        Of the state that ``unit`` evaluated last. Coordinates that are held couple no others.
         """
         J, M, K = self.eq.J != 0.0, self.unit.out.M, self.stiffness
-        parts = parts_of((M != 0.0) | (K != 0.0) | (K.T != 0.0) | (J.T @ J))
-        return [(part, np.flatnonzero(J[:, part].any(axis=1))) for part in parts]
+        counted = J.astype(float)  # many times as fast as the product of masks
+        coupled = (M != 0.0) | (K != 0.0) | (K.T != 0.0) | (counted.T @ counted != 0.0)
+        coupled[self.hold] = coupled[:, self.hold] = False
+        return [(part, np.flatnonzero(J[:, part].any(axis=1))) for part in parts_of(coupled)]
 
     @property
     def load(self) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbsim_cli.model.codes import BETWEEN_BODIES, EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure
-from mbsim_cli.model.coordinates import among, kinds
-from mbsim_cli.model.layout import GROUND, MASS, NONE, FlexibleTree, Followers, Model
+from mbsim_cli.model.codes import EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure
+from mbsim_cli.model.coordinates import among, kinds, parts_of_bodies
+from mbsim_cli.model.layout import MASS, FlexibleTree, Model
 from mbsim_cli.model.scales import scales_of, units_of
 from mbsim_cli.model.standard_data import MASS as OWN_MASS
 
@@ -41,28 +41,6 @@ def least_of_joints(model: Model, theta: np.ndarray, inertia: np.ndarray) -> np.
             if inertia[four].mean() < SLIGHT * turning:
                 least[four] = SLIGHT * turning
     return least
-
-
-def parts_of_bodies(model: Model) -> np.ndarray:
-    """Number (bodies,) of the part of the mechanism of each body: joints and constraints connect those of one part."""
-    tree, measures, pairs = model.tree, model.measures, model.pairs
-    found: list[int] = []
-    for body, parent in enumerate(tree.parent.tolist()):
-        found.append(body if parent == GROUND else found[parent])
-    part = np.array(found, np.int64)
-    followers = model.constraints.followers
-    following = followers.column.tolist() if isinstance(followers, Followers) else []
-    for row, measure in enumerate(model.constraints.measure.tolist()):
-        if measures.kind[measure] in BETWEEN_BODIES:
-            pair = measures.pair[measure]
-            bodies = np.array([pairs.a[pair], pairs.b[pair]])
-        else:
-            bodies = tree.column_body[measures.coordinate[measures.first[measure] : measures.first[measure + 1]]]
-        if row < len(following) and following[row] != NONE:
-            bodies = np.append(bodies, tree.column_body[following[row]])
-        meets = part[bodies[bodies != GROUND]]
-        part[np.isin(part, meets)] = meets.min(initial=part.size)
-    return part
 
 
 def _mean(numbers: np.ndarray) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from mbsim_cli.errors import some_of
 from mbsim_cli.kernels.algebra.linear_solve import REFINEMENTS, REGULARISATION
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.model.coordinates import connected
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import units_of
 from mbsim_cli.solve import allocate
@@ -144,13 +145,8 @@ def partition_of(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> Partition
 
 def parts_of(coupled: np.ndarray) -> list[np.ndarray]:
     """Coordinates (k,) of each part that nothing couples with others; ``coupled`` (n, n) is a symmetric mask."""
-    n = len(coupled)
-    part: np.ndarray = np.arange(n)  # of each coordinate the first one that it is known to be coupled with
-    for _ in range(n):
-        before, part = part, np.minimum(part, np.where(coupled, part, n).min(axis=1, initial=n))
-        if np.array_equal(part, before):
-            break
-    return [np.flatnonzero(part == first) for first in np.unique(part)]
+    first = connected(len(coupled), *np.nonzero(coupled))
+    return [np.flatnonzero(first == number) for number in sorted(set(first.tolist()))]
 
 
 # Contradicting equations: a combination of them stays violated for any small change of the coordinates.

@@ -1,9 +1,13 @@
 """The same mechanism beside others and in another order: what it does depends on neither."""
 
+import copy
+
 import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli import assembly
+from mbsim_cli.model.scales import scales_of
 
 FORMULATIONS = ("ali3p-rtdyn1", "ali3p-natural")
 NAMED = ("parameters", "points", "bodies", "joints", "forces", "constraints", "laws", "sensors", "objectives")
@@ -82,6 +86,21 @@ def found(*mechanisms, **analysis):
     result = loaded(*mechanisms, **analysis).run()
     numbers = {name: [o.value, *(d for d in o.gradient if d != 0.0)] for name, o in result.objectives.items()}
     return numbers, result.warnings
+
+
+def unit_of_length(*mechanisms):
+    """The unit of length of mechanisms in one file, which is assembled."""
+    problem = assembly.build(loaded(*mechanisms, step=1e-3, duration=0.01).file, sensitivity="none").problem
+    return scales_of(problem.model, problem.theta).length
+
+
+def stands_at(x, mechanism):
+    """The same mechanism where the ground has this x."""
+    moved = copy.deepcopy(mechanism)
+    for point in moved["points"].values():
+        if "ground" in point:
+            point["ground"][0] += x
+    return moved
 
 
 STEPS = {"step": 5e-3, "duration": 0.1, "tolerance": 1e-12}
@@ -181,3 +200,57 @@ def test_the_order_of_a_file_changes_nothing(formulation):
     expected, numbers = found(*mechanisms, **analysis)[0], found(*turned, **analysis)[0]
     for name, values in expected.items():
         assert numbers[name] == pytest.approx(values, rel=1e-9)
+
+
+@pytest.mark.parametrize(("size", "distance"), [(1.0, 1e5), (1e-5, 10.0)])
+def test_the_distance_between_mechanisms_is_no_length_of_theirs(size, distance):
+    """Loops were closed to 1e-9 of the distance between them, and inertias were lost in that of their common centre."""
+    one, other = (four_bar(name, (1.0, -0.6, 1.2), size, density=size**-3) for name in ("one", "other"))
+    assert unit_of_length(one, stands_at(distance, other)) == unit_of_length(one)
+
+
+def test_a_sensor_changes_no_unit_of_length():
+    loop = four_bar("own", (1.0, -0.6, 1.2))
+    far = {
+        "points": {"O": {"ground": [1e5, 0, 0]}},
+        "sensors": {"d": {"type": "distance", "points": ["ground.O", "own_b.own_C"]}},
+    }
+    assert unit_of_length(loop, far) == unit_of_length(loop)
+
+
+@pytest.mark.parametrize("inertia", [0.0, 0.1])
+def test_centres_of_mass_off_by_round_off_are_no_lengths(inertia):
+    """The coupling was refused, because it stayed open by the round-off of displacements."""
+    names, slide = ("a", "b", "c"), {"type": "prismatic", "point": "origin", "axis": "x"}
+    body = {"mass": 1, "center_of_mass": [1e-9, 0, 0], "inertia": dict.fromkeys(("xx", "yy", "zz"), inertia)}
+    for x in np.linspace(0.3, 0.7, 9).tolist():
+        initial = {name: {"displacement": x * k} for k, name in enumerate(names, 1)}
+        terms = {f"{name.upper()}.displacement": x / k for k, name in enumerate(names, 1)}
+        carts = {
+            "bodies": dict.fromkeys(names, body),
+            "joints": {n.upper(): slide | {"bodies": ["ground", n], "initial": initial[n]} for n in names},
+            "constraints": {"c": {"type": "coupling", "terms": terms, "offset": x}},
+        }
+        assert unit_of_length(carts) >= 2.0**-20
+
+
+def test_a_file_in_which_nothing_moves_is_at_rest():
+    """There are no modes of which to choose some: the command crashed."""
+    body = {
+        "bodies": {"b": {"mass": 1}},
+        "joints": {"J": {"type": "fixed", "bodies": ["ground", "b"], "point": "origin"}},
+    }
+    sensor = {"sensors": {"r": {"type": "position", "point": "b.origin"}}, "objectives": {"o": {"final": "r.x"}}}
+    assert found(body, sensor, type="equilibrium")[0] == {"o": [0.0]}
+
+
+def test_a_soft_mechanism_rests_beside_a_stiff_one_on_a_carriage_that_is_held():
+    soft, stiff = spring_pendulum("soft", 1.0, 1.0, 1.0), spring_pendulum("stiff", 1e-3, 0.01, 1e6)
+    expected = found(soft, type="equilibrium")[0] | found(stiff, type="equilibrium")[0]
+    slide = {"type": "prismatic", "bodies": ["ground", "carriage"], "point": "origin", "axis": "x"}
+    carriage = {"bodies": {"carriage": {"mass": 1}}, "joints": {"S": slide}}
+    for name, pendulum in (("soft", soft), ("stiff", stiff)):
+        pendulum["joints"][f"{name}_J"]["bodies"] = ["carriage", name]
+    numbers = found(soft, stiff, carriage, type="equilibrium", hold=["S.displacement"])[0]
+    for name, values in expected.items():
+        assert numbers[name] == pytest.approx(values, rel=1e-12)

@@ -7,8 +7,8 @@ import numpy as np
 
 from mbsim_cli.kernels.elements.measures import measure_value
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
-from mbsim_cli.model.coordinates import place_of_columns
-from mbsim_cli.model.layout import COM, INERTIA, MASS, P_C, P_P, R_C, R_P, FlexibleTree, Model, Pairs, Tree
+from mbsim_cli.model.coordinates import connected, place_of_columns
+from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, FlexibleTree, Model, Pairs, Tree
 from mbsim_cli.model.standard_data import J0, MDCM
 from mbsim_cli.model.standard_data import MASS as BODY_MASS
 from mbsim_cli.spec.geometry import (
@@ -160,18 +160,22 @@ class Inertia:
     def __init__(self, model: Model, theta: np.ndarray, at: Poses):
         tree = model.tree
         self._tree, self._theta, self._R = tree, theta, at.R
-        places = np.array(at.r, dtype=float).reshape(-1, 3)
-        center = places.mean(axis=0) if len(places) else np.zeros(3)  # about the origin far mechanisms lose digits
+        places, nb = np.array(at.r, dtype=float).reshape(-1, 3), tree.parent.size
+        above = np.flatnonzero(tree.parent != GROUND)
+        branch = connected(nb, above, tree.parent[above])
+        number = np.maximum(np.bincount(branch, minlength=nb), 1)[:, None]
+        # about the origin, branches far from it lose digits
+        center = (np.stack([np.bincount(branch, axis, nb) for axis in places.T], axis=1) / number)[branch]
         self._places = places - center
         self._w, v = (np.array(rows, dtype=float).reshape(-1, 3) for rows in (at.w, at.v))
-        self._v = v + _cross(self._w, np.broadcast_to(center, v.shape))
+        self._v = v + _cross(self._w, center[tree.column_body])
         self._armature = np.zeros(len(tree.column_kind))
         np.add.at(self._armature, model.armatures.coordinate, theta[model.armatures.theta].real)
         self._used = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(tree.column_kind))
 
     @cached_property
     def _carried(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Mass, first moment and inertia, about the centre, of all that a column moves."""
+        """Mass, first moment and inertia, about the centre of the branch, of all that a column moves."""
         mass, moment, inertia = _subtrees(self._tree, self._theta, self._R, self._places)
         moved = self._tree.column_body
         return mass[moved], moment[moved], inertia[moved]
