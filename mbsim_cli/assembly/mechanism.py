@@ -1,6 +1,6 @@
 """Checks of a mechanism at t = 0; issues have their place in the model file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -253,7 +253,7 @@ def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
         _check_independence(system, problem, closing)
     else:
         _check_loops(system, problem, closing)
-        for name in opposed(system, closing.at) if closing.is_closed else ():
+        for name in opposed(system, closing.at, system.topology.cut) if closing.is_closed else ():
             system.issue(
                 f"joints.{name}",
                 f"the loop closes at {name} with the joint's axes pointing in opposite directions",
@@ -351,10 +351,10 @@ def check_identities(system: System, problem: Problem, identities: Sequence[Iden
     return tuple((int(k), first + int(breaks[:, k].argmax())) for k in np.flatnonzero(breaks.any(axis=0)))
 
 
-def opposed(system: System, at: Poses) -> list[str]:
-    """Cut joints whose axes point in opposite directions, which also satisfies their equations."""
+def opposed(system: System, at: Poses, names: Iterable[str]) -> list[str]:
+    """Cut joints of some ``names`` whose axes point in opposite directions, which also satisfies their equations."""
     index, found = system.topology.index, []
-    for name in system.topology.cut:
+    for name in names:
         spec = system.joints[name]
         axes = {
             equation.axis_b

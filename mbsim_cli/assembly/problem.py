@@ -36,7 +36,7 @@ from mbsim_cli.assembly.position.closing import (
     kept_by_constraints,
     start_from,
 )
-from mbsim_cli.assembly.position.equations import Equations
+from mbsim_cli.assembly.position.equations import Equations, Group
 from mbsim_cli.assembly.tree.elastic import Source
 from mbsim_cli.assembly.tree.joints import is_guess, position_at, stated_position
 from mbsim_cli.assembly.tree.kinematics import poses
@@ -430,12 +430,13 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
 def _closed(packing: Packing, equations: Equations) -> Closing:
     """Close the loops at t = 0 and record errors of the mechanism, without consequences of earlier errors."""
     system, packed, problem, analysis = packing.system, packing.packed, equations.problem, packing.options.analysis
-    closing = close(
-        equations, packed.stated, packed.rated, packed.own,
-        lambda z, rows: {problem.names.constraints[row].partition(".")[0] for row in rows}.isdisjoint(
-            mechanism.opposed(system, poses(problem.model.tree, equations.theta, z.tolist()))
-        ),
-    )  # fmt: skip
+    cut, names, theta = set(system.topology.cut), problem.names.constraints, equations.theta
+
+    def accepts(z: np.ndarray, group: Group) -> bool:
+        joints = cut.intersection(names[row].partition(".")[0] for row in group.rows)
+        return not mechanism.opposed(system, poses(problem.model.tree, theta, z.tolist(), group.bodies), joints)
+
+    closing = close(equations, packed.stated, packed.rated, packed.own, accepts)
     inverse = packed.drives is not None  # inverse dynamics with loops; open trees need no checks
     if inverse or analysis != "inverse_dynamics":
         mechanism.check_driven(system, equations)

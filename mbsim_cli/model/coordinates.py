@@ -94,8 +94,20 @@ def connected(n: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
             return first
 
 
+def at_rest(tree: Tree | FlexibleTree) -> np.ndarray:
+    """Whether each body (nb,) is a rigid one that is fixed to the ground, maybe through others."""
+    fixed = np.diff(tree.first_column) == 0
+    if isinstance(tree, FlexibleTree):
+        fixed[tree.flexible] = False
+    bodies = np.flatnonzero(fixed)
+    return connected(1 + tree.parent.size, 1 + bodies, 1 + tree.parent[bodies])[1:] == 0
+
+
 def parts_of_bodies(model: Model) -> np.ndarray:
-    """Number (bodies,) of the part of the mechanism of each body: joints and constraints connect those of one part."""
+    """Number (nb,) of the part of the mechanism of each body: joints and constraints connect those of one part.
+
+    Each body at rest is a part of its own, for it is ground to the others.
+    """
     tree, measures, pairs, constraints = model.tree, model.measures, model.pairs, model.constraints
     between = among(measures.kind[constraints.measure], BETWEEN_BODIES)
     pair = measures.pair[constraints.measure]
@@ -108,7 +120,8 @@ def parts_of_bodies(model: Model) -> np.ndarray:
         bodies = tree.column_body[constraints.followers.column[follows]]
         ends += [(bodies, pairs.a[pair[follows]]), (bodies, pairs.b[pair[follows]])]
     a, b = map(np.concatenate, zip(*ends, strict=True))
-    inner = (a != GROUND) & (b != GROUND)
+    moves = np.append(~at_rest(tree), False)  # last the ground
+    inner = moves[a] & moves[b]
     return connected(tree.parent.size, a[inner], b[inner])
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure
-from mbsim_cli.model.coordinates import among, are_elastic, kinds, parts_of_bodies
-from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, NATURAL, P_A, P_B, P_C, P_P, FlexibleTree, Model
+from mbsim_cli.model.coordinates import among, are_elastic, at_rest, kinds, parts_of_bodies
+from mbsim_cli.model.layout import COM, INERTIA, MASS, NATURAL, P_A, P_B, P_C, P_P, FlexibleTree, Model
 from mbsim_cli.model.standard_data import MASS as OWN_MASS
 from mbsim_cli.model.standard_data import ME, MODE_ROWS, MODES, PAIR_ROWS
 
@@ -85,15 +85,16 @@ def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
     tree, measures, pairs = model.tree, model.measures, model.pairs
     pointed = model.constraints.measure[among(measures.kind[model.constraints.measure], _WITH_POINTS)]
     blocks, pair, every = measures.theta[pointed], measures.pair[pointed], np.arange(tree.theta.size)
-    masses = theta[tree.theta + MASS]
-    massive = np.flatnonzero(masses > 0.0)
+    masses, rests = theta[tree.theta + MASS], np.append(at_rest(tree), True)  # last the ground
+    massive = np.flatnonzero((masses > 0.0) & ~rests[:-1])
     own, inertia = tree.theta[massive], theta[tree.theta[massive, None] + INERTIA + np.arange(3)]
     starts = np.concatenate([tree.theta + P_P, tree.theta + P_C, blocks + P_A, blocks + P_B, own + COM])
     points = theta[starts[:, None] + np.arange(3)]
     body = np.concatenate([tree.parent, every, pairs.a[pair], pairs.b[pair], massive])
     opposite = np.concatenate([every, tree.parent, pairs.b[pair], pairs.a[pair], massive])
-    stands = np.append(parts_of_bodies(model), every.size)[opposite]  # the part whose point of the ground it is
-    body = np.where(body == GROUND, every.size + stands, body)
+    # points of the ground by the part of the mechanism that stands there
+    stands = np.where(rests[body], np.append(parts_of_bodies(model), every.size)[opposite], every.size)
+    body = np.unique((1 + body) * (1 + every.size) + stands, return_inverse=True)[1]
     number = np.maximum(np.bincount(body), 1)
     means = np.stack([np.bincount(body, axis) / number for axis in points.T], axis=1)
     away = np.linalg.norm(points - means[body], axis=1)
@@ -105,7 +106,8 @@ def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
 
 def distance_of_ground(model: Model, theta: np.ndarray) -> float:
     """Unit of the points at which joints of a tree stand on the ground, over the mechanism's; 1 at least."""
-    points = model.tree.theta[model.tree.parent == GROUND, None] + P_P + np.arange(3)
+    stands = np.append(at_rest(model.tree), True)[model.tree.parent]
+    points = model.tree.theta[stands, None] + P_P + np.arange(3)
     away = float(np.abs(theta[points].real).max(initial=0.0))
     return max(1.0, _unit_near(away) / scales_of(model, theta).length) if away > 0.0 else 1.0
 

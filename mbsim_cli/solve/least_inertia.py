@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbsim_cli.model.codes import EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure
-from mbsim_cli.model.coordinates import among, kinds, parts_of_bodies
+from mbsim_cli.model.coordinates import among, at_rest, kinds, parts_of_bodies
 from mbsim_cli.model.layout import MASS, FlexibleTree, Model
 from mbsim_cli.model.scales import scales_of, units_of
 from mbsim_cli.model.standard_data import MASS as OWN_MASS
@@ -81,9 +81,10 @@ def least_inertia(system: "NaturalSystem") -> np.ndarray:
             maps = np.abs(fields.poses[bases[k].body][0, :, 1:].real) ** 2
             found += mass[number] * (maps[:3].sum(axis=0) + size * size * maps[3:].sum(axis=0))
     found *= SLIGHT
+    rests = np.append(at_rest(model.tree), True)  # last the ground
     for d in system.equations.defined:
-        number = int(part[max(system.rows[d.row].a, system.rows[d.row].b)])
-        slides = system.rows[d.row].kind == Measure.PROJECTION
+        row = system.rows[d.row]
+        number, slides = int(part[row.b if rests[row.a] else row.a]), row.kind == Measure.PROJECTION
         found[d.coordinate] = mass[number] * (1.0 if slides else squares[number])
     return found[np.argsort(system.order)]
 

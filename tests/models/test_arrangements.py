@@ -209,6 +209,18 @@ def test_the_distance_between_mechanisms_is_no_length_of_theirs(size, distance):
     assert unit_of_length(one, stands_at(distance, other)) == unit_of_length(one)
 
 
+def test_a_base_that_is_fixed_to_the_ground_is_ground():
+    loop = stands_at(1e5, four_bar("own", (1.0, -0.6, 1.2)))
+    for point in loop["points"].values():
+        if "ground" in point:
+            point["base"] = point.pop("ground")
+    for joint in loop["joints"].values():
+        joint["bodies"] = ["base" if body == "ground" else body for body in joint["bodies"]]
+    fixed = {"type": "fixed", "bodies": ["ground", "base"], "point": "origin"}
+    base = {"bodies": {"base": {"mass": 1e9, "center_of_mass": [1, 2, 3]}}, "joints": {"F": fixed}}
+    assert unit_of_length(base, loop) == unit_of_length(four_bar("own", (1.0, -0.6, 1.2)))
+
+
 def test_a_sensor_changes_no_unit_of_length():
     loop = four_bar("own", (1.0, -0.6, 1.2))
     far = {

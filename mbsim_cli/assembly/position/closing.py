@@ -31,7 +31,7 @@ from mbsim_cli.model.scales import Scales, scales_of
 from mbsim_cli.solve.initial import conjugate, quaternion_product
 from mbsim_cli.spec.geometry import Scalar
 
-Accepts = Callable[[np.ndarray, np.ndarray], bool]  # of a position (n,) and the numbers of equations (k,)
+Accepts = Callable[[np.ndarray, Group], bool]  # of a position (n,) and equations
 
 
 class Part(NamedTuple):
@@ -124,7 +124,7 @@ def close(
     Where fewer coordinates are declared independent than the mechanism has degrees of freedom, further ones keep their
     initial values: of those that determine the others well, first the ``stated`` ones (n,); of rates those of
     ``stated_velocity`` (n,). Of the coordinates that follow from the others, those of ``own`` (n,) are taken first.
-    ``accepts`` rejects positions with cut joints among some equations whose axes are opposite.
+    ``accepts`` rejects positions with cut joints of a group whose axes are opposite.
     """
     problem = equations.problem
     tree, theta = problem.model.tree, equations.theta
@@ -151,7 +151,7 @@ def _close(group: Group, theta: list[float], problem: Problem, masks: tuple[np.n
     def accepted(z: np.ndarray) -> bool:
         every = declared.copy()
         every[columns] = z * units
-        return accepts(every, group.rows)
+        return accepts(every, group)
 
     search = Search(group, theta, declared[columns] / units, free, stated_angle, own, accepted)
     geometric = isinstance(group.equations, Geometric)  # the others are linear, but for norms

@@ -77,6 +77,11 @@ class Equations:
         return [*(i for i, target in enumerate(targets) if target not in automatic), *declared]
 
     @cached_property
+    def needed(self) -> frozenset[int]:
+        """The same rows, to look up."""
+        return frozenset(self.of_position)
+
+    @cached_property
     def rows(self) -> list[tuple[int, int, int]]:
         """Measure, theta index of the target, law."""
         table = self.problem.model.constraints
@@ -101,7 +106,7 @@ class Equations:
         columns = np.array(columns_at(model.tree, theta, z.tolist()))
         at = poses_of_columns(model.tree, theta, columns.tolist(), bodies)
         J = np.zeros((len(rows), len(columns)), dtype=phi.dtype)
-        needed, followers = set(self.of_position), self.followers
+        needed, followers = self.needed, self.followers
         starts, _ = self.laws_at_start(theta)
         for i, row in enumerate(rows):
             measure, target, _ = self.rows[row]
@@ -241,6 +246,7 @@ class Group:
         self.rows = rows[rows < equations.whole.m]
         self.m = len(self.rows)
         self.of_position, self.initial_measures = equations.of_position, equations.initial_measures
+        self.bodies = equations.bodies if isinstance(equations, Geometric) else set[int]()  # that it moves
         self.units = scales.columns[columns]
         self.turns = among(kinds(problem.model.tree)[columns], ROTATIONS)
         self._known: dict[bytes, tuple] = {}  # latest evaluations, by position
@@ -314,10 +320,10 @@ def groups(equations: Equations, scales: Scales) -> list[Group]:
             columns = np.append(columns, equations.followers[row])
         reads.append(moved_by(model.tree, columns))
         bodies.append(_between(model.tree.parent, int(pairs.a[pair]), int(pairs.b[pair])))
-    wanted, found = set(equations.of_position), []
+    found = []
     for rows in connected([which.tolist() for which in reads]):
         columns = np.array(sorted({c for row in rows for c in reads[row].tolist()}), np.int64)
-        of_position = [place for place, row in enumerate(rows) if row in wanted]
+        of_position = [place for place, row in enumerate(rows) if row in equations.needed]
         moved = set().union(*(bodies[row] for row in rows))
         declared = [equations.initial_measures[row - m] for row in rows if row >= m]
         own: Local | Geometric

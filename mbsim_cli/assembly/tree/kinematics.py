@@ -7,8 +7,8 @@ import numpy as np
 
 from mbsim_cli.kernels.elements.measures import measure_value
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
-from mbsim_cli.model.coordinates import connected, place_of_columns
-from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, FlexibleTree, Model, Pairs, Tree
+from mbsim_cli.model.coordinates import at_rest, connected, place_of_columns
+from mbsim_cli.model.layout import COM, INERTIA, MASS, P_C, P_P, R_C, R_P, FlexibleTree, Model, Pairs, Tree
 from mbsim_cli.model.standard_data import J0, MDCM
 from mbsim_cli.model.standard_data import MASS as BODY_MASS
 from mbsim_cli.spec.geometry import (
@@ -69,9 +69,11 @@ def vector(theta: Sequence[Scalar], offset: int) -> Vector:
     return tuple(theta[offset : offset + 3])
 
 
-def poses(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
-    """Poses at the coordinates z (n,)."""
-    return poses_of_columns(tree, theta, columns_at(tree, theta, z))
+def poses(
+    tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar], bodies: Collection[int] | None = None
+) -> Poses:
+    """Poses at the coordinates z (n,), or those of some ``bodies``, as in ``poses_of_columns``."""
+    return poses_of_columns(tree, theta, columns_at(tree, theta, z), bodies)
 
 
 def columns_at(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -85,51 +87,42 @@ def poses_of_columns(
     tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar], bodies: Collection[int] | None = None
 ) -> Poses:
     """Poses where columns are at z (columns,); if only those of some ``bodies`` are, all others stand at the ground."""
-    found = Poses([], [], [], [])
+    nb, count = len(tree.parent), len(tree.column_kind)  # elastic coordinates move no frame
+    found = Poses([ZERO] * nb, [IDENTITY] * nb, [ZERO] * count, [ZERO] * count)
     # plain numbers, as numpy's are slow to count with
     parents, first, kinds = tree.parent.tolist(), tree.first_column.tolist(), tree.column_kind.tolist()
-    for body, offset in enumerate(tree.theta.tolist()):
-        if bodies is not None and body not in bodies:
-            found.r.append(ZERO)
-            found.R.append(IDENTITY)
-            found.w.extend([ZERO] * (first[body + 1] - first[body]))
-            found.v.extend([ZERO] * (first[body + 1] - first[body]))
-            continue
-        parent = parents[body]
+    offsets = tree.theta.tolist()
+    for body in range(nb) if bodies is None else sorted(bodies):
+        offset, parent = offsets[body], parents[body]
         r, turned = (ZERO, IDENTITY) if parent < 0 else (found.r[parent], found.R[parent])
         origin = add(r, apply(turned, vector(theta, offset + P_P)))
         axes = product(turned, matrix(theta, offset + R_P))
         column = first[body]
         while column < first[body + 1]:
-            origin, axes, used = _advance(found, kinds[column], z[column : column + 4], origin, axes)
-            column += used
-        found.R.append(product(axes, transpose(matrix(theta, offset + R_C))))
-        found.r.append(subtract(origin, apply(found.R[body], vector(theta, offset + P_C))))
-    still = [ZERO] * (len(kinds) - len(found.w))  # elastic coordinates move no frame
-    found.w.extend(still)
-    found.v.extend(still)
+            origin, axes, moved = _advance(kinds[column], z[column : column + 4], origin, axes)
+            for w, v in moved:
+                found.w[column], found.v[column] = w, v
+                column += 1
+        R = found.R[body] = product(axes, transpose(matrix(theta, offset + R_C)))
+        found.r[body] = subtract(origin, apply(R, vector(theta, offset + P_C)))
     return found
 
 
-def _advance(found: Poses, kind: int, z: Sequence[Scalar], origin: Vector, axes: Matrix) -> tuple[Vector, Matrix, int]:
-    """Apply one column (four for Euler parameters); append its motion; return frame and number of columns used."""
+def _advance(
+    kind: int, z: Sequence[Scalar], origin: Vector, axes: Matrix
+) -> tuple[Vector, Matrix, list[tuple[Vector, Vector]]]:
+    """Frame behind one column, or four for Euler parameters, and the motion that each of them gives."""
     if kind in SHIFTED:
         axis = transpose(axes)[SHIFTED[kind]]
-        found.w.append(ZERO)
-        found.v.append(axis)
-        return add(origin, scale(z[0], axis)), axes, 1
+        return add(origin, scale(z[0], axis)), axes, [(ZERO, axis)]
     if kind in TURNED:
         number = TURNED[kind]
         axis = transpose(axes)[number]
-        found.w.append(axis)
-        found.v.append(cross(origin, axis))
-        return origin, product(axes, about_axis(IDENTITY[number], z[0])), 1
+        return origin, product(axes, about_axis(IDENTITY[number], z[0])), [(axis, cross(origin, axis))]
     e0, e1, e2, e3 = e = normalised(z)
-    for local in ((-e1, -e2, -e3), (e0, e3, -e2), (-e3, e0, e1), (e2, -e1, e0)):
-        axis = apply(axes, scale(2.0, local))
-        found.w.append(axis)
-        found.v.append(cross(origin, axis))
-    return origin, product(axes, rotation_matrix(e)), 4
+    local = ((-e1, -e2, -e3), (e0, e3, -e2), (-e3, e0, e1), (e2, -e1, e0))
+    turns = [apply(axes, scale(2.0, each)) for each in local]
+    return origin, product(axes, rotation_matrix(e)), [(axis, cross(origin, axis)) for axis in turns]
 
 
 def measured(
@@ -161,7 +154,7 @@ class Inertia:
         tree = model.tree
         self._tree, self._theta, self._R = tree, theta, at.R
         places, nb = np.array(at.r, dtype=float).reshape(-1, 3), tree.parent.size
-        above = np.flatnonzero(tree.parent != GROUND)
+        above = np.flatnonzero(~np.append(at_rest(tree), True)[tree.parent])
         branch = connected(nb, above, tree.parent[above])
         number = np.maximum(np.bincount(branch, minlength=nb), 1)[:, None]
         # about the origin, branches far from it lose digits
