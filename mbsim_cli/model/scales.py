@@ -94,7 +94,9 @@ def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
     opposite = np.concatenate([every, tree.parent, pairs.b[pair], pairs.a[pair], massive])
     # points of the ground by the part of the mechanism that stands there
     stands = np.where(rests[body], np.append(parts_of_bodies(model), every.size)[opposite], every.size)
-    body = np.unique((1 + body) * (1 + every.size) + stands, return_inverse=True)[1]
+    known: dict[tuple[int, int], int] = {}
+    both = zip(body.tolist(), stands.tolist(), strict=True)
+    body = np.array([known.setdefault(each, len(known)) for each in both], int)
     number = np.maximum(np.bincount(body), 1)
     means = np.stack([np.bincount(body, axis) / number for axis in points.T], axis=1)
     away = np.linalg.norm(points - means[body], axis=1)
