@@ -209,6 +209,15 @@ def test_the_distance_between_mechanisms_is_no_length_of_theirs(size, distance):
     assert unit_of_length(one, stands_at(distance, other)) == unit_of_length(one)
 
 
+@pytest.mark.parametrize("analysis", [STEPS, {"type": "equilibrium"}], ids=["motion", "equilibrium"])
+def test_a_mechanism_beside_one_at_a_hundred_kilometres(analysis):
+    """Neither the motion nor the equilibrium of the two was found."""
+    own, far = (four_bar(name, (1.0, -0.6, 1.2), independent=True) for name in ("own", "far"))
+    expected, numbers = found(own, **analysis)[0], found(own, stands_at(1e5, far), **analysis)[0]
+    for name, values in expected.items():
+        assert numbers[name] == pytest.approx(values, rel=1e-8)
+
+
 def test_a_base_that_is_fixed_to_the_ground_is_ground():
     loop = stands_at(1e5, four_bar("own", (1.0, -0.6, 1.2)))
     for point in loop["points"].values():
