@@ -239,7 +239,8 @@ class Block(NamedTuple):
     gradient_error: np.ndarray  # (B,) relative size of the last correction of the sensitivities
     work: np.ndarray  # (B, 5) counts of WORK since the time point before, of an open tree
     broken: np.ndarray  # (B, p) number in ``Names.equation`` of the equation that a direction breaks, negative where
-    # it moves that equation in a singular position passed before, or 0
+    # it moves that equation in a singular position passed before, or 0; one more than the number of equations where it
+    # drives a neutral motion, so that there is no equilibrium nearby
     free: np.ndarray  # (B, m) bool: multipliers that the motion does not determine
     singular: np.ndarray  # (B, m) bool: constraints that lost their rank in a position passed since the row before
     undetermined: np.ndarray  # (B, width) bool: reactions that redundant constraints leave open, which are NaN

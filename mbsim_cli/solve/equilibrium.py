@@ -19,13 +19,16 @@ from mbsim_cli.solve.breakpoints import going_on
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed, require_forces_alone
 from mbsim_cli.solve.redundancy import (
+    DIRECT,
     PIVOT_TOLERANCE,
+    change_of_numbers,
     in_units,
     of_least_norm,
     parts_of,
     rank_and_pivots,
     without_columns,
 )
+from mbsim_cli.solve.redundancy import ROUND_OFF as OF_NUMBERS
 from mbsim_cli.solve.tape import Tape
 
 # Modes of a mechanism at rest: stiffness and mass in the directions that constraints leave free.
@@ -289,6 +292,7 @@ class Equilibrium:
     modes: StiffnessModes
     iterations: int
     tangent: np.ndarray  # of the other coordinates and of multipliers of the rows, as ``NearestEquilibrium.tangent``
+    leaves: np.ndarray  # (p,) bool: directions that drive a neutral mode, so that there is no equilibrium nearby
 
 
 class NearestEquilibrium(Statics):
@@ -465,14 +469,27 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
     start.state.lam[:] = of_least_norm(without_columns(found.eq.J, held), rows, start.state.lam)
     start.sens.z[held] = d_initial[held]
     found.unit.evaluate()
-    tangent = found.tangent(all_but(start.n, held), rows)
-    if vary:  # derivatives of the held coordinates are given
-        others = all_but(start.n, held)
-        start.evaluate()
-        change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
-        start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]
-        start.sens.lam[:] = of_least_norm(without_columns(found.eq.J, held), rows, start.sens.lam)
-    return Equilibrium(held, rows, modes, iterations, tangent)
+    others = all_but(start.n, held)
+    tangent = found.tangent(others, rows)
+    start.evaluate()  # along the held coordinates, whose derivatives are given
+    given = np.abs(start.out.dG.real)
+    change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
+    start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]
+    start.sens.lam[:] = of_least_norm(without_columns(found.eq.J, held), rows, start.sens.lam)
+    leaves = _drives(start, modes.shape[:, modes.neutral], given, found.load)
+    if not vary:
+        start.sens.z[others], start.sens.lam[:] = 0.0, 0.0
+    return Equilibrium(held, rows, modes, iterations, tangent, leaves)
+
+
+def _drives(start: Instant, neutral: np.ndarray, given: np.ndarray, load: np.ndarray) -> np.ndarray:
+    """Whether the force along ``neutral`` modes (n, k) changes in each direction (P,), beyond round-off.
+
+    Round-off is that of the ``given`` changes (n, P) of forces and of ``load`` (n,), the forces themselves.
+    """
+    left, sizes = np.abs(neutral.T @ start.out.dG.real), np.abs(neutral).T
+    allowed = DIRECT * (sizes @ given) + OF_NUMBERS * np.outer(sizes @ load, change_of_numbers(start))
+    return (left > allowed).any(axis=0)
 
 
 def equilibrium(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape | None = None) -> Iterator[Block]:

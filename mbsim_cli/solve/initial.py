@@ -216,9 +216,11 @@ class StartPosition(NamedTuple):
 
         Directions that broke equations in the declared position matter only if automatic numbers, or dependent
         coordinates that the equilibrium holds, come from that position."""
-        if problem.automatic or np.isin(equilibrium.held, self.partition.columns).any():
-            return self._replace(equilibrium=equilibrium)
-        return self._replace(equilibrium=equilibrium, broken=broken_identities(problem))
+        declared = problem.automatic or np.isin(equilibrium.held, self.partition.columns).any()
+        broken = self.broken if declared else broken_identities(problem)
+        beyond = 1 + len(problem.names.constraints) + len(problem.names.identities)  # the number of no equation
+        leaves = np.where(equilibrium.leaves[: broken.size], beyond, 0)
+        return self._replace(equilibrium=equilibrium, broken=np.where(broken, broken, leaves))
 
 
 def open_rows(model: Model, theta: np.ndarray, residual: np.ndarray) -> np.ndarray:

@@ -181,10 +181,10 @@ def broken_equations(at: Evaluable, accuracy: float) -> np.ndarray:
 
     ``accuracy`` is that of the derivatives of positions, relative.
     """
-    return _broken(at.work.eq.J.real, at.out.dphi[0].real, at.sens.z.real, _change(at), accuracy)
+    return _broken(at.work.eq.J.real, at.out.dphi[0].real, at.sens.z.real, change_of_numbers(at), accuracy)
 
 
-def _change(at: Evaluable) -> np.ndarray:
+def change_of_numbers(at: Evaluable) -> np.ndarray:
     """By how much each direction (p,) changes the numbers of the model, one at most."""
     return np.minimum(1.0, np.abs(at.dtheta.real).max(axis=0))
 
@@ -247,7 +247,7 @@ class Consistency:
             self._stand(record, row)
             J[row], left[row], still[row] = at.work.eq.J, at.out.dphi[0], at.out.dphi[1]
         accuracy = np.maximum(self._accuracy, d_record.error)[:, None]
-        broken = _broken(J.real, left.real, d_record.position.real, _change(at), accuracy)
+        broken = _broken(J.real, left.real, d_record.position.real, change_of_numbers(at), accuracy)
         J = without_columns(J, self._held)
         for multipliers, derivatives in ((record.lam, d_record.lam), (record.reaction, d_record.reaction)):
             w = preimage(J, multipliers[..., None])[..., 0]
@@ -269,7 +269,7 @@ class Consistency:
             self._stand(record, row)
             J[row], left[row] = at.work.eq.J.real, at.out.dphi[0].real
         dz = -np.linalg.pinv(J, rcond=RANK_TOLERANCE) @ left
-        return _broken(J, left + J @ dz, dz, _change(at), self._accuracy)
+        return _broken(J, left + J @ dz, dz, change_of_numbers(at), self._accuracy)
 
     def contradiction(self, record: Record) -> tuple[int, str] | None:
         """The first row at which equations contradict each other, with a sentence."""

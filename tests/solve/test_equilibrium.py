@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
+import mbsim_cli as mbsim
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.solve.equilibrium import Statics, StiffnessModes, equilibrium
@@ -427,3 +428,26 @@ def test_modes_that_are_only_coupled_change_by_finite_amounts(rest):
     modes = StiffnessModes(np.eye(2), stiffness, np.diag(stiffness), force, np.zeros(2, dtype=bool), one, one)
     newton, fall = Statics._changes(SimpleNamespace(), modes)
     assert np.isfinite(newton).all() and newton[0] == 0.0 and newton[1] < 0.0 and not fall.any()
+
+
+TURNTABLE = """
+mbsim: 1
+parameters: {g_x: {value: 0, unit: m/s^2}, m: 2}
+gravity: [g_x, 0, -9.81]
+bodies: {arm: {mass: m, center_of_mass: [0.3, 0.1, 0], inertia: {xx: 0.1, yy: 0.1, zz: 0.1}}}
+joints:
+  turn: {type: universal, bodies: [ground, arm], point: origin, axes: [z, y], initial: {angles: [0.4, 1]}}
+sensors: {r: {type: position, point: arm.center_of_mass}}
+objectives: {x: {final: r.x}}
+"""
+
+
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+@pytest.mark.parametrize("rest", [REST, "analysis: {start: equilibrium, step: 1e-3, duration: 1e-2}\n"])
+def test_there_is_no_derivative_by_what_drives_a_motion_that_no_force_resists(tmp_path, rest, method):
+    """Any gravity along x turns the arm about z, though the derivative at the angle of the start is finite."""
+    path = tmp_path / "model.yaml"
+    path.write_text(TURNTABLE + rest)
+    found = mbsim.load(path).run(sensitivity=method).objectives["x"]
+    assert np.isnan(found.gradient[0]) and abs(found.gradient[1]) < 1e-12
+    assert "a change of g_x drives a motion that no force resists" in found.undefined["g_x"]

@@ -68,7 +68,10 @@ def test_an_equilibrium_forgets_directions_that_break_the_declared_position():
     builder = three_cranks()
     problem = replace(builder.problem(sensitivity="ddm"), theta_rho=np.zeros((len(builder.theta), 1)))
     closed = close_position(problem)._replace(broken=np.array([3]))
-    nothing, dependent = (SimpleNamespace(held=held) for held in (np.zeros(0, int), closed.partition.columns[:1]))
+    nothing, dependent = (
+        SimpleNamespace(held=held, leaves=np.zeros(8, bool))
+        for held in (np.zeros(0, int), closed.partition.columns[:1])
+    )
     assert closed.at_equilibrium(problem, nothing).broken.tolist() == [0]
     assert closed.at_equilibrium(replace(problem, broken=((0, 5),)), nothing).broken.tolist() == [5]
     assert closed.at_equilibrium(replace(problem, automatic=((0, 0),)), nothing).broken.tolist() == [3]

@@ -96,7 +96,8 @@ def natural_start(problem: Problem, theta: np.ndarray | None = None) -> tuple[Pr
     accelerate(at, rows)
     names = names_of(system)
     every = (*names.constraints, *names.identities)
-    broken = [0 if k == 0 else 1 + every.index(tree.names.equation(int(k))) for k in initial.broken]
+    number = {0: 0, 1 + len(tree.names.constraints) + len(tree.names.identities): 1 + len(every)}
+    broken = [number[k] if k in number else 1 + every.index(tree.names.equation(k)) for k in initial.broken.tolist()]
     start = initial._replace(
         state=at.state, sensitivity=at.sens, theta=at.theta, dtheta=dtheta, rank=rows.size,
         redundant=all_but(at.m, rows), residual=at.work.eq.phi.copy(), broken=np.array(broken, np.int64),

@@ -34,6 +34,9 @@ class UndefinedDirections:
                 self.reasons[parameter] = self._reason(parameter, int(broken[row, k]), float(block.time[row]))
 
     def _reason(self, parameter: str, number: int, time: float) -> str:
+        if number > len(self._names.constraints) + len(self._names.identities):
+            drives = f"a change of {parameter} drives a motion that no force resists"
+            return f"{drives}: with another value there is no equilibrium nearby"
         equation = self._names.equation(abs(number))
         if number < 0:
             return (
