@@ -95,12 +95,12 @@ def connected(n: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def at_rest(tree: Tree | FlexibleTree) -> np.ndarray:
-    """Whether each body (nb,) is a rigid one that is fixed to the ground, maybe through others."""
+    """Whether each body is rigid and fixed to the ground, maybe through others; and true for the ground (nb + 1,)."""
     fixed = np.diff(tree.first_column) == 0
     if isinstance(tree, FlexibleTree):
         fixed[tree.flexible] = False
     bodies = np.flatnonzero(fixed)
-    return connected(1 + tree.parent.size, 1 + bodies, 1 + tree.parent[bodies])[1:] == 0
+    return np.roll(connected(1 + tree.parent.size, 1 + bodies, 1 + tree.parent[bodies]) == 0, -1)  # GROUND is -1
 
 
 def parts_of_bodies(model: Model) -> np.ndarray:
@@ -120,7 +120,7 @@ def parts_of_bodies(model: Model) -> np.ndarray:
         bodies = tree.column_body[constraints.followers.column[follows]]
         ends += [(bodies, pairs.a[pair[follows]]), (bodies, pairs.b[pair[follows]])]
     a, b = map(np.concatenate, zip(*ends, strict=True))
-    moves = np.append(~at_rest(tree), False)  # last the ground
+    moves = ~at_rest(tree)
     inner = moves[a] & moves[b]
     return connected(tree.parent.size, a[inner], b[inner])
 

@@ -85,7 +85,7 @@ def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
     tree, measures, pairs = model.tree, model.measures, model.pairs
     pointed = model.constraints.measure[among(measures.kind[model.constraints.measure], _WITH_POINTS)]
     blocks, pair, every = measures.theta[pointed], measures.pair[pointed], np.arange(tree.theta.size)
-    masses, rests = theta[tree.theta + MASS], np.append(at_rest(tree), True)  # last the ground
+    masses, rests = theta[tree.theta + MASS], at_rest(tree)
     massive = np.flatnonzero((masses > 0.0) & ~rests[:-1])
     own, inertia = tree.theta[massive], theta[tree.theta[massive, None] + INERTIA + np.arange(3)]
     starts = np.concatenate([tree.theta + P_P, tree.theta + P_C, blocks + P_A, blocks + P_B, own + COM])
@@ -108,7 +108,7 @@ def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
 
 def distance_of_ground(model: Model, theta: np.ndarray) -> float:
     """Unit of the points at which joints of a tree stand on the ground, over the mechanism's; 1 at least."""
-    stands = np.append(at_rest(model.tree), True)[model.tree.parent]
+    stands = at_rest(model.tree)[model.tree.parent]
     points = model.tree.theta[stands, None] + P_P + np.arange(3)
     away = float(np.abs(theta[points].real).max(initial=0.0))
     return max(1.0, _unit_near(away) / scales_of(model, theta).length) if away > 0.0 else 1.0

@@ -19,16 +19,14 @@ from mbsim_cli.solve.breakpoints import going_on
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed, require_forces_alone
 from mbsim_cli.solve.redundancy import (
-    DIRECT,
     PIVOT_TOLERANCE,
-    change_of_numbers,
+    changes_force,
     in_units,
     of_least_norm,
     parts_of,
     rank_and_pivots,
     without_columns,
 )
-from mbsim_cli.solve.redundancy import ROUND_OFF as OF_NUMBERS
 from mbsim_cli.solve.tape import Tape
 
 # Modes of a mechanism at rest: stiffness and mass in the directions that constraints leave free.
@@ -142,11 +140,12 @@ class Statics:
     def modes(self, force: np.ndarray) -> StiffnessModes:
         """Modes at the state, where forces (n,) are unbalanced; stiffness below the round-off of forces is zero."""
         self.unit.evaluate()
-        K, M, load, n, d = self.stiffness, self.unit.out.M, self.load, len(force), 0
+        parts, K, M, n, d = self.parts, self.stiffness, self.unit.out.M, len(force), 0
+        load = self.load(parts)
         shape, stiffness = np.zeros((2, n, n))
         value, largest, most = np.zeros((3, n))
         neutral = np.zeros(n, dtype=bool)
-        for part, rows in self._parts:
+        for part, rows in parts:
             free = np.setdiff1d(part, self.hold)
             J, inner = self._J[np.ix_(rows, free)], np.eye(free.size)
             if len(J):
@@ -167,7 +166,7 @@ class Statics:
         return StiffnessModes(shape, stiffness[:d, :d], value, shape.T @ force, neutral, largest, most)
 
     @property
-    def _parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
+    def parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Coordinates (k,) that inertia, stiffness or constraints couple, and numbers of these constraints.
 
         Of the state that ``unit`` evaluated last. Coordinates that are held couple no others.
@@ -178,13 +177,12 @@ class Statics:
         coupled[self.hold] = coupled[:, self.hold] = False
         return [(part, np.flatnonzero(J[:, part].any(axis=1))) for part in parts_of(coupled)]
 
-    @property
-    def load(self) -> np.ndarray:
+    def load(self, parts: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         """What unbalanced forces are compared with (n,), N or N m: the largest in their part of the mechanism."""
         sizes = np.abs(self.eq.J.T * self.state.lam).max(axis=1, initial=0.0)
         sizes = np.maximum(np.maximum(sizes, self._first), np.abs(self._here))
         found = np.zeros(len(sizes))
-        for part, _ in self._parts:
+        for part, _ in parts:
             found[part] = max(sizes[part].max(), self._weight[:, part].max(axis=1, initial=0.0).sum())
         return found
 
@@ -390,7 +388,7 @@ class NearestEquilibrium(Statics):
         left = np.abs(self._left())
         stiffness, size = np.abs(self.stiffness).max(axis=1, initial=0.0), 1.0 + np.abs(self.state.z).max(initial=0.0)
         order = held[np.argsort(left[held], kind="stable")]
-        return order[left[order] > BALANCED * self.load[order] + OF_STIFFNESS * stiffness[order] * size]
+        return order[left[order] > BALANCED * self.load(self.parts)[order] + OF_STIFFNESS * stiffness[order] * size]
 
     def solve_all(self, held: np.ndarray, rows: np.ndarray) -> bool:
         """Newton on all equations for the other coordinates and the multipliers; whether it converged.
@@ -476,20 +474,10 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
     change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
     start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]
     start.sens.lam[:] = of_least_norm(without_columns(found.eq.J, held), rows, start.sens.lam)
-    leaves = _drives(start, modes.shape[:, modes.neutral], given, found.load)
+    leaves = changes_force(start, modes.shape[:, modes.neutral], given, found.load(found.parts))
     if not vary:
         start.sens.z[others], start.sens.lam[:] = 0.0, 0.0
     return Equilibrium(held, rows, modes, iterations, tangent, leaves)
-
-
-def _drives(start: Instant, neutral: np.ndarray, given: np.ndarray, load: np.ndarray) -> np.ndarray:
-    """Whether the force along ``neutral`` modes (n, k) changes in each direction (P,), beyond round-off.
-
-    Round-off is that of the ``given`` changes (n, P) of forces and of ``load`` (n,), the forces themselves.
-    """
-    left, sizes = np.abs(neutral.T @ start.out.dG.real), np.abs(neutral).T
-    allowed = DIRECT * (sizes @ given) + OF_NUMBERS * np.outer(sizes @ load, change_of_numbers(start))
-    return (left > allowed).any(axis=0)
 
 
 def equilibrium(problem: Problem, *, theta: np.ndarray | None = None, tape: Tape | None = None) -> Iterator[Block]:

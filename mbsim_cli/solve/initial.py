@@ -24,6 +24,7 @@ from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, Geometry, Instant, Work
 from mbsim_cli.solve.faults import require_defined
 from mbsim_cli.solve.redundancy import (
     Partition,
+    beyond_equations,
     broken_equations,
     broken_identities,
     in_units,
@@ -218,8 +219,7 @@ class StartPosition(NamedTuple):
         coordinates that the equilibrium holds, come from that position."""
         declared = problem.automatic or np.isin(equilibrium.held, self.partition.columns).any()
         broken = self.broken if declared else broken_identities(problem)
-        beyond = 1 + len(problem.names.constraints) + len(problem.names.identities)  # the number of no equation
-        leaves = np.where(equilibrium.leaves[: broken.size], beyond, 0)
+        leaves = np.where(equilibrium.leaves[: broken.size], beyond_equations(problem.names), 0)
         return self._replace(equilibrium=equilibrium, broken=np.where(broken, broken, leaves))
 
 

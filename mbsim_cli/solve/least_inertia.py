@@ -81,7 +81,7 @@ def least_inertia(system: "NaturalSystem") -> np.ndarray:
             maps = np.abs(fields.poses[bases[k].body][0, :, 1:].real) ** 2
             found += mass[number] * (maps[:3].sum(axis=0) + size * size * maps[3:].sum(axis=0))
     found *= SLIGHT
-    rests = np.append(at_rest(model.tree), True)  # last the ground
+    rests = at_rest(model.tree)
     for d in system.equations.defined:
         row = system.rows[d.row]
         number, slides = int(part[row.b if rests[row.a] else row.a]), row.kind == Measure.PROJECTION

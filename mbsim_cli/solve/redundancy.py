@@ -8,6 +8,7 @@ from mbsim_cli.errors import some_of
 from mbsim_cli.kernels.algebra.linear_solve import REFINEMENTS, REGULARISATION
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.coordinates import connected
+from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import units_of
 from mbsim_cli.solve import allocate
@@ -181,10 +182,10 @@ def broken_equations(at: Evaluable, accuracy: float) -> np.ndarray:
 
     ``accuracy`` is that of the derivatives of positions, relative.
     """
-    return _broken(at.work.eq.J.real, at.out.dphi[0].real, at.sens.z.real, change_of_numbers(at), accuracy)
+    return _broken(at.work.eq.J.real, at.out.dphi[0].real, at.sens.z.real, _change(at), accuracy)
 
 
-def change_of_numbers(at: Evaluable) -> np.ndarray:
+def _change(at: Evaluable) -> np.ndarray:
     """By how much each direction (p,) changes the numbers of the model, one at most."""
     return np.minimum(1.0, np.abs(at.dtheta.real).max(axis=0))
 
@@ -200,6 +201,21 @@ def _broken(
     allowed = DIRECT * moved + UNCONVERGED * accuracy * mended + ROUND_OFF * change
     sizes = np.abs(left)
     return np.where(sizes.max(axis=-2) > allowed, 1 + sizes.argmax(axis=-2), 0)
+
+
+def changes_force(at: Evaluable, modes: np.ndarray, given: np.ndarray, load: np.ndarray) -> np.ndarray:
+    """Whether each direction (P,) changes the force along one of the ``modes`` (n, k), beyond round-off.
+
+    Round-off is that of the ``given`` changes (n, P) of forces and of ``load`` (n,), the forces themselves.
+    """
+    left, sizes = np.abs(modes.T @ at.out.dG.real), np.abs(modes).T
+    allowed = DIRECT * (sizes @ given) + ROUND_OFF * np.outer(sizes @ load, _change(at))
+    return (left > allowed).any(axis=0)
+
+
+def beyond_equations(names: Names) -> int:
+    """Number in ``Block.broken`` of directions that drive a neutral motion: one more than that of the last equation."""
+    return 1 + len(names.constraints) + len(names.identities)
 
 
 class Consistency:
@@ -247,7 +263,7 @@ class Consistency:
             self._stand(record, row)
             J[row], left[row], still[row] = at.work.eq.J, at.out.dphi[0], at.out.dphi[1]
         accuracy = np.maximum(self._accuracy, d_record.error)[:, None]
-        broken = _broken(J.real, left.real, d_record.position.real, change_of_numbers(at), accuracy)
+        broken = _broken(J.real, left.real, d_record.position.real, _change(at), accuracy)
         J = without_columns(J, self._held)
         for multipliers, derivatives in ((record.lam, d_record.lam), (record.reaction, d_record.reaction)):
             w = preimage(J, multipliers[..., None])[..., 0]
@@ -269,7 +285,7 @@ class Consistency:
             self._stand(record, row)
             J[row], left[row] = at.work.eq.J.real, at.out.dphi[0].real
         dz = -np.linalg.pinv(J, rcond=RANK_TOLERANCE) @ left
-        return _broken(J, left + J @ dz, dz, change_of_numbers(at), self._accuracy)
+        return _broken(J, left + J @ dz, dz, _change(at), self._accuracy)
 
     def contradiction(self, record: Record) -> tuple[int, str] | None:
         """The first row at which equations contradict each other, with a sentence."""

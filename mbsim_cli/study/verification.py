@@ -219,10 +219,13 @@ def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[C
         moved = motion._replace(**{kind: np.ascontiguousarray(getattr(motion, kind) + change * direction)})
         return solver.block(moved).torque @ weight
 
-    def beside_parameters(direction: np.ndarray, change: float) -> np.ndarray:
+    def moved(direction: np.ndarray, change: float) -> Problem:
         changes = {p.key: change * d for p, d in zip(assembled.parameters, direction, strict=True)}
-        moved = assembled.at(added(assembled.model_file, changes)).problem
-        plain = replace(moved, options=replace(moved.options, sensitivity="none"))
+        return assembled.at(added(assembled.model_file, changes)).problem
+
+    def beside_parameters(direction: np.ndarray, change: float) -> np.ndarray:
+        other = moved(direction, change)
+        plain = replace(other, options=replace(other.options, sensitivity="none"))
         return InverseAnalysis(plain).at(time).torque @ weight
 
     asked: dict[str, tuple[np.ndarray, Callable[[float], np.ndarray]]] = {}  # computed derivatives, torques
@@ -235,7 +238,7 @@ def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[C
         along: np.ndarray = scales * random.uniform(-1.0, 1.0, len(scales))
         try:
             for change in (FIRST, -FIRST):
-                beside_parameters(along, change)
+                moved(along, change)
         except ModelError:
             file = assembled.model_file
             without = refused(file, (parameter.key for parameter in assembled.parameters), assembled.at)
@@ -357,7 +360,7 @@ def along_direction(
 
 
 def refused(file: ModelFile, names: Iterable[str], assemble: Callable[[dict[str, str]], Any]) -> dict[str, str]:
-    """Parameters that cannot change by themselves, or not to both sides, as a mass of zero; and what the file says."""
+    """Parameters that cannot increase and decrease alone, such as a mass of zero, and the errors by name."""
     found: dict[str, str] = {}
     for name in names:
         change = ALONE * scale_of(file.expressions.scope()[name].real)
@@ -370,7 +373,7 @@ def refused(file: ModelFile, names: Iterable[str], assemble: Callable[[dict[str,
 
 
 def not_compared(model: str, file: ModelFile, reasons: Mapping[str, str]) -> Iterator[Comparison]:
-    """A row for each of these parameters."""
+    """A row for each of these parameters, with the reason."""
     labels: dict[str, Any] = {"model": model, "name": "not compared", "kind": "undefined", "passed": True}
     for name, why in reasons.items():
         label = file.parameter_label(name)

@@ -1,4 +1,4 @@
-"""The same mechanism beside others and in another order: what it does depends on neither."""
+"""Results of a mechanism do not depend on other mechanisms in the file, nor on the order of its parts."""
 
 import copy
 

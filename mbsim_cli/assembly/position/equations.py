@@ -1,7 +1,7 @@
 """Constraint equations at t = 0 without compiled code: values, Jacobian, rates; groups that share no coordinates."""
 
 import cmath
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -97,7 +97,7 @@ class Equations:
 
     def at(
         self, theta: Sequence[Scalar], z: np.ndarray, rows: Sequence[int] | None = None,
-        bodies: Collection[int] | None = None,
+        bodies: Sequence[int] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Equations (zero where automatic) and their Jacobian, or those of some ``rows`` between ``bodies`` alone."""
         model, rows = self.problem.model, range(len(self.rows)) if rows is None else rows
@@ -246,7 +246,7 @@ class Group:
         self.rows = rows[rows < equations.whole.m]
         self.m = len(self.rows)
         self.of_position, self.initial_measures = equations.of_position, equations.initial_measures
-        self.bodies = equations.bodies if isinstance(equations, Geometric) else set[int]()  # that it moves
+        self.bodies = equations.bodies if isinstance(equations, Geometric) else list[int]()  # that it moves
         self.units = scales.columns[columns]
         self.turns = among(kinds(problem.model.tree)[columns], ROTATIONS)
         self._known: dict[bytes, tuple] = {}  # latest evaluations, by position
@@ -293,7 +293,7 @@ class Geometric(NamedTuple):
     rows: list[int]
     of_position: list[int]
     columns: np.ndarray
-    bodies: set[int]
+    bodies: list[int]  # in ascending order
     initial_measures: Sequence[InitialMeasure]
 
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -324,7 +324,7 @@ def groups(equations: Equations, scales: Scales) -> list[Group]:
     for rows in connected([which.tolist() for which in reads]):
         columns = np.array(sorted({c for row in rows for c in reads[row].tolist()}), np.int64)
         of_position = [place for place, row in enumerate(rows) if row in equations.needed]
-        moved = set().union(*(bodies[row] for row in rows))
+        moved = sorted(set().union(*(bodies[row] for row in rows)))
         declared = [equations.initial_measures[row - m] for row in rows if row >= m]
         own: Local | Geometric
         if moved or declared:

@@ -1,6 +1,6 @@
 """Poses, columns, measures and mass matrix at one configuration, without compiled code, for checks of the model."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +70,7 @@ def vector(theta: Sequence[Scalar], offset: int) -> Vector:
 
 
 def poses(
-    tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar], bodies: Collection[int] | None = None
+    tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar], bodies: Sequence[int] | None = None
 ) -> Poses:
     """Poses at the coordinates z (n,), or those of some ``bodies``, as in ``poses_of_columns``."""
     return poses_of_columns(tree, theta, columns_at(tree, theta, z), bodies)
@@ -84,15 +84,15 @@ def columns_at(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[S
 
 
 def poses_of_columns(
-    tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar], bodies: Collection[int] | None = None
+    tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar], bodies: Sequence[int] | None = None
 ) -> Poses:
-    """Poses where columns are at z (columns,); if only those of some ``bodies`` are, all others stand at the ground."""
+    """Poses at the columns z (columns,), or those of some ``bodies`` in ascending order; others are at the ground."""
     nb, count = len(tree.parent), len(tree.column_kind)  # elastic coordinates move no frame
     found = Poses([ZERO] * nb, [IDENTITY] * nb, [ZERO] * count, [ZERO] * count)
     # plain numbers, as numpy's are slow to count with
     parents, first, kinds = tree.parent.tolist(), tree.first_column.tolist(), tree.column_kind.tolist()
     offsets = tree.theta.tolist()
-    for body in range(nb) if bodies is None else sorted(bodies):
+    for body in range(nb) if bodies is None else bodies:
         offset, parent = offsets[body], parents[body]
         r, turned = (ZERO, IDENTITY) if parent < 0 else (found.r[parent], found.R[parent])
         origin = add(r, apply(turned, vector(theta, offset + P_P)))
@@ -154,7 +154,7 @@ class Inertia:
         tree = model.tree
         self._tree, self._theta, self._R = tree, theta, at.R
         places, nb = np.array(at.r, dtype=float).reshape(-1, 3), tree.parent.size
-        above = np.flatnonzero(~np.append(at_rest(tree), True)[tree.parent])
+        above = np.flatnonzero(~at_rest(tree)[tree.parent])
         branch = connected(nb, above, tree.parent[above])
         number = np.maximum(np.bincount(branch, minlength=nb), 1)[:, None]
         # about the origin, branches far from it lose digits
@@ -214,7 +214,10 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _subtrees(
     tree: Tree, theta: np.ndarray, R: Sequence[Matrix], places: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mass (nb,), first moment (nb, 3) and inertia (nb, 3, 3), about the origin of ``places``, of what is carried."""
+    """Mass (nb,), first moment (nb, 3) and inertia (nb, 3, 3) of each body and the bodies that it carries.
+
+    Moments are about the origin of ``places`` (nb, 3), the positions of the bodies' frames.
+    """
     mass, local = theta[tree.theta + MASS], theta[tree.theta[:, None, None] + INERTIA + SYMMETRIC]
     turned: np.ndarray = np.array(R).reshape(-1, 3, 3)
     c = places + np.einsum("bij,bj->bi", turned, theta[tree.theta[:, None] + COM + np.arange(3)])

@@ -18,7 +18,7 @@ from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_close
 from mbsim_cli.solve.natural.joint_motion import NaturalReactions
 from mbsim_cli.solve.natural.plan import STEP, Fields, Group, derivative_of, directions_of, names_of, value_of
 from mbsim_cli.solve.natural.system import NaturalSystem
-from mbsim_cli.solve.redundancy import in_units, partition_of
+from mbsim_cli.solve.redundancy import beyond_equations, in_units, partition_of
 
 # Motion of all bodies at the start, as closing the mechanism has found it.
 
@@ -96,7 +96,7 @@ def natural_start(problem: Problem, theta: np.ndarray | None = None) -> tuple[Pr
     accelerate(at, rows)
     names = names_of(system)
     every = (*names.constraints, *names.identities)
-    number = {0: 0, 1 + len(tree.names.constraints) + len(tree.names.identities): 1 + len(every)}
+    number = {0: 0, beyond_equations(tree.names): beyond_equations(names)}
     broken = [number[k] if k in number else 1 + every.index(tree.names.equation(k)) for k in initial.broken.tolist()]
     start = initial._replace(
         state=at.state, sensitivity=at.sens, theta=at.theta, dtheta=dtheta, rank=rows.size,

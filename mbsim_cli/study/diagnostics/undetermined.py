@@ -12,6 +12,7 @@ from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import Operation, Sensor
 from mbsim_cli.model.layout import NONE, Names
 from mbsim_cli.model.problem import Block, Branching, InverseBlock, Problem
+from mbsim_cli.solve.redundancy import beyond_equations
 from mbsim_cli.spec.expressions.program import OPERATIONS
 from mbsim_cli.study.diagnostics.steps import Following
 
@@ -34,7 +35,7 @@ class UndefinedDirections:
                 self.reasons[parameter] = self._reason(parameter, int(broken[row, k]), float(block.time[row]))
 
     def _reason(self, parameter: str, number: int, time: float) -> str:
-        if number > len(self._names.constraints) + len(self._names.identities):
+        if number == beyond_equations(self._names):
             drives = f"a change of {parameter} drives a motion that no force resists"
             return f"{drives}: with another value there is no equilibrium nearby"
         equation = self._names.equation(abs(number))
