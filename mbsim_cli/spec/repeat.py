@@ -427,9 +427,10 @@ class _Writer:
 
     def write(self, blocks: Node, path: Path, outer: Values, instance: str) -> None:
         """Write out all blocks of a section ``repeat``, in an instance of the block around them."""
-        if type(blocks.value) is not dict:
+        if type(blocks.value) is not dict or "for" in blocks.value:
             if blocks.value is not None:
-                self._report(RepeatError(blocks, "must be a mapping of blocks"), path)
+                hint = "names come first, such as {row: {for: {i: [1, n]}}}"
+                self._report(RepeatError(blocks, "must be a mapping of blocks", hint), path)
             return
         for name, node in blocks.value.items():
             place = (*path, name)

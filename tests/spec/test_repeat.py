@@ -271,6 +271,11 @@ WRONG = {
         "7:32: repeat.row: 't' is missing; every instance gives the same values",
         "7:42: repeat.row: 'u' is missing in the first instance; every instance gives the same values",
     ),
+    "no name": (
+        "  row:\n",
+        "  for: {}\n  row:\n",
+        "6:3: repeat: must be a mapping of blocks; names come first, such as {row: {for: {i: [1, n]}}}",
+    ),
     "no 'for'": ("    for: {i: [1, n]}\n", "", "6:3: repeat.row: key 'for' is missing; for: {i: [1, n]}"),
     "unknown key": ("    bodies:", "    boddies:", "12:5: repeat.row: unknown key 'boddies'; did you mean 'bodies'?"),
     "unknown key of an end": (

@@ -54,7 +54,7 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
     if kind == "missing":
         return source.issue(path[:-1], f"key {path[-1]!r} is missing", key=True)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
-        return _union_issue(path, context, error["input"], source)
+        return _union_issue(path, context, error["input"], source, _example(classes, data, path))
     if kind == "literal_error":
         value, expected = error["input"], context["expected"]
         choices = re.findall(r"'([^']*)'", expected)
@@ -97,14 +97,14 @@ def marks_of(entry: Any) -> list[Any]:
     return found
 
 
-def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: "Source") -> Issue:
+def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: "Source", example: str | None) -> Issue:
     expected = re.findall(r"'(type=|<)(\w[\w ]*)>?'", context.get("expected_tags", ""))
     words = [word for _, word in expected]
     if not any(mark == "type=" for mark, _ in expected):
         kinds = list(dict.fromkeys(_KIND_WORDS.get(word, word) for word in words))
         return source.issue(path, f"must be {' or '.join(kinds)}")
     if not isinstance(value, dict):
-        return source.issue(path, "must be a mapping with a type")
+        return source.issue(path, "must be a mapping with a type", example)
     if "type" not in value:
         misspelt = next((key for key in value if sorted(key.lower()) == sorted("type") or key.lower() == "typ"), None)
         if misspelt is not None:
@@ -135,12 +135,16 @@ def _example(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
         return None
     entry, section = _field(classes, data, path), _field(classes, data, path[:-1])
     examples = (entry or section).examples or () if entry or section else ()
+    start = "such as "
     if entry is None:  # an item, by a name that users choose
-        examples = [item for one in examples if isinstance(one, dict) for item in one.values()]
+        sections = [one for one in examples if isinstance(one, dict)]
+        items = [item for one in sections for item in one.values()]
+        named = [one for one in sections if any(isinstance(item, dict) and path[-1] in item for item in one.values())]
+        start, examples = ("names come first, " + start, named) if named else (start, items)
     example = next((one for one in examples if isinstance(one, (list, dict))), None)
     if example is None:
         return None
-    return "such as " + yaml.safe_dump(example, default_flow_style=True, sort_keys=False, width=1000).strip()
+    return start + yaml.safe_dump(example, default_flow_style=True, sort_keys=False, width=1000).strip()
 
 
 def unit_in(description: str) -> str:
