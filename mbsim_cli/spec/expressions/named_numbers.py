@@ -207,7 +207,10 @@ class Expressions:
         """Return the names whose values another environment of the same file does not have, to the last bit."""
         here, there = self._base, other._base
         both = here.keys() & there.keys()
-        return (here.keys() ^ there.keys()) | {name for name in both if not _same(here[name], there[name])}
+        moved = {name for name in both if here[name] != there[name]}
+        # zeros of either sign are equal, and quotients by them are not
+        turned = {name for name in both if here[name] == 0.0 and str(here[name]) != str(there[name])}
+        return (here.keys() ^ there.keys()) | moved | turned
 
     def names_in(self, number: Number) -> Iterable[str]:
         """Return the names that a number reads."""
@@ -259,8 +262,3 @@ class Expressions:
             self.check_names(number.text)
         value = finite_value(parse(number.text), scope) if number.literal is None else number.literal
         return value + self._offsets[name] if name in self._offsets else value
-
-
-def _same(a: Scalar, b: Scalar) -> bool:
-    # zeros of either sign are equal, and quotients by them are not
-    return a == b and (a != 0.0 or str(a) == str(b))

@@ -61,6 +61,7 @@ _GLUED = re.compile(r"\s*([\w-]+:)[^\s:/]")
 _NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _HDF5 = b"\x89HDF"
 _TAG = "tag:yaml.org,2002:"
+_TAGS = [_TAG + kind for kind in ("str", "int", "float", "bool", "null")]  # of scalars
 
 
 class NodeError(Exception):
@@ -225,7 +226,14 @@ class _Builder:
         line, column = _place(event)
         self._count(1, (line, column))
         one_line = event.start_mark.line == event.end_mark.line
-        node = Node(_scalar_value(event), self.file, line, column, one_line and event.style in (None, ""))
+        value, tag = event.value, event.tag
+        if tag and tag != "!":
+            if tag not in _TAGS:
+                raise NodeError(f"tag {tag!r} is not allowed", line, column)
+            value = value if tag == _TAG + "str" else resolve(value)
+        elif event.implicit[0] and tag is None:
+            value = resolve(value)
+        node = Node(value, self.file, line, column, one_line and event.style in (None, ""))
         if one_line and event.style in ("'", '"'):
             # offsets count from behind the quote, unless something is escaped
             node.plain = event.end_mark.column - event.start_mark.column == len(event.value) + 2
@@ -313,15 +321,6 @@ def _require_letters(event: Any) -> None:
 
 def _place(event: Any) -> tuple[int, int]:
     return event.start_mark.line + 1, event.start_mark.column + 1
-
-
-def _scalar_value(event: ScalarEvent) -> Any:
-    text = event.value
-    if event.tag and event.tag != "!":
-        if not event.tag.startswith(_TAG) or event.tag[len(_TAG) :] not in ("str", "int", "float", "bool", "null"):
-            raise NodeError(f"tag {event.tag!r} is not allowed", *_place(event))
-        return text if event.tag == _TAG + "str" else resolve(text)
-    return resolve(text) if event.implicit[0] and event.tag is None else text
 
 
 # Patterns in the list of parameters that gradients are wanted for.

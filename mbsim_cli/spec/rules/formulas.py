@@ -232,16 +232,11 @@ def _sensor(review: Review, path: Path, name: str, offset: int) -> None:
             inner = sensor_in(other, known)
             if inner is not None and inner not in review.model.formulas:
                 _sensor(review, path, inner, offset)
-    elif spec.type not in READABLE:
+    elif spec.type not in READABLE or getattr(spec, "derivative", 0) > 1:
         why = _WHY_NOT.get(spec.type, f"forces read no sensors of type {spec.type}")
-        review.report(path, f"{_subject(review, path)} on the sensor {name!r}: {why}", _HINT, offset)
-    elif getattr(spec, "derivative", 0) > 1:
-        review.report(path, f"{_subject(review, path)} on the sensor {name!r}: it reads accelerations", _HINT, offset)
-
-
-def _subject(review: Review, path: Path) -> str:
-    """What an expression of the motion is that cannot depend on something."""
-    return "the argument of a law cannot depend" if _is_call(review, path) else "no force can depend"
+        why = "it reads accelerations" if spec.type in READABLE else why
+        subject = "the argument of a law cannot depend" if _is_call(review, path) else "no force can depend"
+        review.report(path, f"{subject} on the sensor {name!r}: {why}", _HINT, offset)
 
 
 def _is_call(review: Review, path: Path) -> bool:

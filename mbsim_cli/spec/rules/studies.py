@@ -25,12 +25,8 @@ MOST_CASES = 10_000_000
 
 def check(review: Review) -> None:
     """Report what no study, optimisation or fit can be made of."""
-    for section, check_one in (
-        ("study", _study),
-        ("optimization", _optimization),
-        ("measurements", _measurement),
-        ("fit", _fit),
-    ):
+    rules: dict[str, Any] = {"study": _study, "optimization": _optimization, "measurements": _measurement, "fit": _fit}
+    for section, check_one in rules.items():
         for name, given in getattr(review.model, section).items():
             if review.intact(section, name):
                 _unknown_names(review, (section, name), given)
