@@ -232,8 +232,12 @@ def require_result(file: h5py.File) -> None:
     datasets: dict[str, _Found] = {}
     for path, item in items(file):
         with naming(path):
-            _require_place(path, item)
-            if isinstance(item, h5py.Dataset):
+            is_group, wanted = isinstance(item, h5py.Group), _GROUPS.fullmatch(path) is not None
+            if wanted and not is_group:
+                raise FormatError("it is no group")
+            if is_group and not wanted and not path.startswith("units/") and _kind_of(path) is not None:
+                raise FormatError("it is a group, and no numbers or texts")
+            if not is_group:
                 require_plain(item)
                 labels = tuple(text_of(dimension.label) for dimension in item.dims)
                 datasets[path] = _Found("t" if is_text(item.dtype) else "f", item.shape, labels)
@@ -244,15 +248,6 @@ def require_result(file: h5py.File) -> None:
     time = file["time"][()]
     if not np.isfinite(time).all() or (np.diff(time) < 0.0).any():
         raise FormatError("its times do not increase")
-
-
-def _require_place(path: str, item: h5py.Group | h5py.Dataset) -> None:
-    """Raise FormatError for a group at the path of a dataset, or a dataset at the path of a group."""
-    is_group, wanted = isinstance(item, h5py.Group), _GROUPS.fullmatch(path) is not None
-    if wanted and not is_group:
-        raise FormatError("it is no group")
-    if is_group and not wanted and not path.startswith("units/") and _kind_of(path) is not None:
-        raise FormatError("it is a group, and no numbers or texts")
 
 
 def _kind_of(path: str) -> _Kind | None:

@@ -504,16 +504,3 @@ def create_history(scales: Scales, row: Variable, of: int, times: int, compresse
     scales.attach(dataset, ("time", *row.axes))
     set_units(scales, dataset, row.axes, row.unit)
     return dataset
-
-
-def extend(dataset: h5py.Dataset, first: int, values: np.ndarray) -> None:
-    """Write the next time points (B, ...) from row ``first`` on, by low-level functions, which are faster."""
-    if len(values):
-        content = np.ascontiguousarray(values)
-        dataset.id.set_extent((first + len(content), *content.shape[1:]))
-        if first == 0:
-            dataset.id.write(h5py.h5s.ALL, h5py.h5s.ALL, content)
-            return
-        place = dataset.id.get_space()
-        place.select_hyperslab((first, *(0 for _ in content.shape[1:])), content.shape)
-        dataset.id.write(h5py.h5s.create_simple(content.shape), place, content)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h5py
 import numpy as np
+from h5py import h5s
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import layout
@@ -75,20 +76,25 @@ class Chunking(NamedTuple):
 
 
 def extend(datasets: Sequence[h5py.Dataset], first: int, columns: Sequence[np.ndarray]) -> Iterator[None]:
-    """Write rows (B, ...) from ``first`` on, one dataset at a time."""
+    """Write rows (B, ...) from ``first`` on, one dataset at a time, by low-level functions, which are faster."""
     chunkings: list[Chunking | None] = []  # None for columns that are not compressed, or continue a dataset
     for dataset, values in zip(datasets, columns, strict=True):
         compressed = first == 0 and dataset.id.get_create_plist().get_nfilters()
         chunkings.append(Chunking(id(values), dataset.chunks, dataset.dtype) if compressed else None)
     chunks = _compressed_chunks(chunkings, columns)
     for dataset, values, chunking in zip(datasets, columns, chunkings, strict=True):
-        if chunking is None:
-            layout.extend(dataset, first, values)
-        else:
-            rows, *widths = chunking.shape
-            dataset.id.set_extent((len(values), *widths))
+        origin = [0] * (values.ndim - 1)
+        if len(values):
+            dataset.id.set_extent((first + len(values), *values.shape[1:]))
+        if chunking is not None:
             for number, chunk in enumerate(chunks[chunking]):
-                dataset.id.write_direct_chunk((number * rows, *(0 for _ in widths)), chunk)
+                dataset.id.write_direct_chunk((number * chunking.shape[0], *origin), chunk)
+        elif len(values):
+            memory, place = h5s.ALL, h5s.ALL
+            if first:
+                memory, place = h5s.create_simple(values.shape), dataset.id.get_space()
+                place.select_hyperslab((first, *origin), values.shape)
+            dataset.id.write(memory, place, np.ascontiguousarray(values))
         yield
 
 
@@ -139,7 +145,8 @@ class ResultWriter:
         self.target = target
         self._origin, self._rows = origin, origin.variables
         self._stored = 0  # rows in the file
-        self._repeating: list[bool] = []  # for each variable, whether the first block has repeated numbers
+        # for each variable, whether the first block has repeated numbers, so that it is worth compressing
+        self._repeating: list[bool] = []
         self.end = 0.0  # latest time, s
         self._may_replace: Callable[..., bool] = partial(may_replace, protected=protected)
         self._force = force
@@ -172,7 +179,7 @@ class ResultWriter:
         with self._failures():
             columns = [block.time, *(row.of(block) for row in self._rows)]
             if self._room is None:
-                self._find_repeating(columns[1:])
+                self._repeating = list(map(layout.is_repetitive, columns[1:]))
                 expected = sum(values.nbytes for values in columns) * self._origin.times / len(block.time)
                 self._room = expected if expected <= MOST else 0.0
             self._kept.add(columns)
@@ -183,12 +190,8 @@ class ResultWriter:
     def whole(self, columns: Sequence[np.ndarray]) -> None:
         """Store time and all variables (N, ...) of a complete run, already thinned."""
         with self._failures():
-            self._find_repeating(columns[1:])
+            self._repeating = list(map(layout.is_repetitive, columns[1:]))
             self._write(columns)
-
-    def _find_repeating(self, columns: Sequence[np.ndarray]) -> None:
-        """Mark the variables that have repeated numbers, and are worth compressing."""
-        self._repeating = [layout.is_repetitive(values) for values in columns]
 
     def _write_kept(self, *, last: bool = True) -> h5py.File:
         """Write the rows in memory, with the ``last`` one of the run if they end it; return the file."""
@@ -231,7 +234,7 @@ class ResultWriter:
     def finish(self, timing: Mapping[str, float]) -> Path:
         """Close the file and rename it to the target, replacing an earlier file atomically; return its path.
 
-        Raises InputOutputError.
+        Raises InputOutputError; a complete result that cannot be renamed is kept under another name, which that states.
         """
         found = self._findings
         with self._failures():
@@ -241,10 +244,6 @@ class ResultWriter:
                     known = {key: value for key, value in entries.items() if value is not None}
                     layout.write_scalars(self._file["meta"], name, known)
             self._complete(timing, found.warnings, "complete")
-        return self._publish()
-
-    def _publish(self) -> Path:
-        """Rename the complete result to the target; on failure keep it under another name, which the error states."""
         try:
             return self._temporary.publish(self.target, partial(self._may_replace, force=self._force))
         except Occupied:
