@@ -57,6 +57,10 @@ def _text(element: Element | None, path: str) -> str | None:
     return None if found is None or found.text is None else found.text.strip()
 
 
+def _number(element: Element | None, path: str, default: float, where: str) -> float:
+    return number_in(_text(element, path), default, path, where)
+
+
 class _Reader:
     """Collects frames of all models, then bodies and joints."""
 
@@ -200,13 +204,10 @@ class _Reader:
             return Body(name, 1.0, np.zeros(3), np.eye(3))  # the format's own default
         place, turn = self._in_link(inertial, full, where)
         xx, yy, zz, xy, xz, yz = (
-            self._number(inertial, f"inertia/i{name}", float(i == j), where) for name, (i, j) in INERTIA.items()
+            _number(inertial, f"inertia/i{name}", float(i == j), where) for name, (i, j) in INERTIA.items()
         )
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return Body(name, self._number(inertial, "mass", 1.0, where), place, turn @ inertia @ turn.T)
-
-    def _number(self, element: Element | None, path: str, default: float, where: str) -> float:
-        return number_in(_text(element, path), default, path, where)
+        return Body(name, _number(inertial, "mass", 1.0, where), place, turn @ inertia @ turn.T)
 
     def _in_link(self, part: Element, full: str, where: str) -> Pose:
         """Pose of a part of a link, such as a shape, in the axes of the link."""
@@ -219,20 +220,20 @@ class _Reader:
     def _of_collisions(self, full: str, link: Element, inertial: Element, name: str) -> Body:
         """Mass and inertia of the shapes of a link, by their densities, or by these and the mass that is stated."""
         where = f"link {named(link)}"
-        common = self._number(inertial, "density", DENSITY, where)
+        common = _number(inertial, "density", DENSITY, where)
         parts = []
         for collision in link.findall("collision"):
             place, turn = self._in_link(collision, full, where)
-            found = _solid(collision.find("geometry"), self, where)
+            found = _solid(collision.find("geometry"), where)
             if found is None:
                 self.robot.remarks.append(f"not taken over: inertia of collision {collision.get('name')} of {name}")
                 continue
             volume, moments = found
-            mass = volume * self._number(collision, "density", common, where)
+            mass = volume * _number(collision, "density", common, where)
             parts.append(Body(name, mass, place, mass * turn @ np.diag(moments) @ turn.T))
         whole = united(name, parts)
         if whole.mass:
-            factor = self._number(inertial, "mass", whole.mass, where) / whole.mass
+            factor = _number(inertial, "mass", whole.mass, where) / whole.mass
             whole.mass, whole.inertia = factor * whole.mass, factor * whole.inertia
         return whole
 
@@ -318,7 +319,7 @@ class _Reader:
         if kind == "screw":
             if _text(element, "screw_thread_pitch") is None:
                 raise Wrong(f"{where}: a screw needs screw_thread_pitch [m/rev], whose sign is defined")
-            pitch = self._number(element, "screw_thread_pitch", 0.0, where)
+            pitch = _number(element, "screw_thread_pitch", 0.0, where)
             terms = {inner.coordinate: 1.0, outer.coordinate: -pitch / (2 * np.pi)}
             self.robot.couplings.append(Coupling(f"{name}_pitch", terms, 0.0))
             yield inner
@@ -347,13 +348,13 @@ class _Reader:
         axis, where = element.find(called), f"joint {named(element)}"
         joint.axis = joint.axis.copy()
         joint.axis[np.abs(joint.axis) < 4e-16] = 0.0
-        low, high = (self._number(axis, f"limit/{end}", far, where) for end, far in (("lower", -1e16), ("upper", 1e16)))
+        low, high = (_number(axis, f"limit/{end}", far, where) for end, far in (("lower", -1e16), ("upper", 1e16)))
         if element.get("type") != "continuous":
             joint.limits = (low if low > -UNLIMITED else -np.inf, high if high < UNLIMITED else np.inf)
-        joint.damping = self._number(axis, "dynamics/damping", 0.0, where)
-        joint.stiffness = self._number(axis, "dynamics/spring_stiffness", 0.0, where)
-        joint.natural = self._number(axis, "dynamics/spring_reference", 0.0, where)
-        joint.loss = self._number(axis, "dynamics/friction", 0.0, where)
+        joint.damping = _number(axis, "dynamics/damping", 0.0, where)
+        joint.stiffness = _number(axis, "dynamics/spring_stiffness", 0.0, where)
+        joint.natural = _number(axis, "dynamics/spring_reference", 0.0, where)
+        joint.loss = _number(axis, "dynamics/friction", 0.0, where)
         return joint
 
     def _join(self, first: str, second: str) -> bool:
@@ -399,9 +400,9 @@ class _Reader:
                     if len(own) <= number or len(other) <= at or not other[at].coordinate or not own[number].coordinate:
                         self.robot.remarks.append(f"not taken over: {where} follows {mimic.get('joint')}")
                         continue
-                    factor = self._number(mimic, "multiplier", 1.0, where)
-                    shift = self._number(mimic, "offset", 0.0, where)
-                    shift -= factor * self._number(mimic, "reference", 0.0, where)
+                    factor = _number(mimic, "multiplier", 1.0, where)
+                    shift = _number(mimic, "offset", 0.0, where)
+                    shift -= factor * _number(mimic, "reference", 0.0, where)
                     terms = {own[number].coordinate: 1.0, other[at].coordinate: -factor}
                     name = f"{own[number].name}_follows_{other[at].name}"
                     self.robot.couplings.append(Coupling(name, terms, shift))
@@ -437,7 +438,7 @@ class _Reader:
             remarks.append(f"gravity acts on {', '.join(weightless)} too, which the file excludes")
 
 
-def _solid(geometry: Element | None, reader: _Reader, where: str) -> tuple[float, np.ndarray] | None:
+def _solid(geometry: Element | None, where: str) -> tuple[float, np.ndarray] | None:
     """Volume [m^3] and principal moments of unit mass [m^2] of a shape about its centre; None if it is unknown."""
     for kind in ("box", "sphere", "cylinder", "capsule", "ellipsoid"):
         shape = None if geometry is None else geometry.find(kind)
@@ -449,10 +450,10 @@ def _solid(geometry: Element | None, reader: _Reader, where: str) -> tuple[float
         if kind == "ellipsoid":
             a, b, c = numbers_in(_text(shape, "radii"), (1.0, 1.0, 1.0), "radii", where)
             return 4 / 3 * np.pi * a * b * c, np.array([b * b + c * c, a * a + c * c, a * a + b * b]) / 5
-        r = reader._number(shape, "radius", 1.0, where)
+        r = _number(shape, "radius", 1.0, where)
         if kind == "sphere":
             return 4 / 3 * np.pi * r**3, np.full(3, 0.4 * r * r)
-        h = reader._number(shape, "length", 1.0, where)
+        h = _number(shape, "length", 1.0, where)
         tube = np.pi * r * r * h
         own, across = r * r / 2, r * r / 4 + h * h / 12
         if kind == "cylinder":
