@@ -211,7 +211,6 @@ def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Ma
     ``parameters`` state the units of the parameters.
     """
     from mbsim_cli.model.units import derivative_by
-    from mbsim_cli.study.diagnostics.undetermined import footnotes
 
     entries = objectives.values()
     titles = ["", *(f"{name} [{o['unit']}]" if o["unit"] else name for name, o in objectives.items())]
@@ -220,8 +219,11 @@ def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Ma
         numbers = (_number(entry["gradient"][parameter], entry.get("flags")) for entry in entries)
         rows.append([derivative_by(parameter, parameters[parameter]["unit"]), *numbers])
     show_table(titles, rows, of_numbers=True)
-    for line in footnotes(objectives):
-        tell(line)
+    for name, why in {name: why for entry in entries for name, why in entry.get("undefined", {}).items()}.items():
+        tell(f"d/d {name} is NaN: {why}")
+    for name, entry in objectives.items():
+        for why in entry.get("flags", ()):
+            tell(f"{name}*: {why}")
 
 
 def _number(value: float, flags: Sequence[str] | None) -> str:

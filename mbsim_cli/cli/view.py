@@ -9,7 +9,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, flush, say, tell
-from mbsim_cli.errors import MbsimError, UsageError, os_errors
+from mbsim_cli.errors import MbsimError, ModelError, UsageError, os_errors
 
 MODELS = (".yaml", ".yml")
 Source = Annotated[
@@ -88,13 +88,14 @@ class Watched:
         if before == self._stamps:
             return
         from mbsim_cli.report.page import page
-        from mbsim_cli.study.pictures.pages import error_page, model_page
+        from mbsim_cli.study.pictures.pages import model_page
 
         try:
             data, files = model_page(self._path, self._overrides)
         except MbsimError as error:
-            data, files = error_page(self._path, error)
-            files = [*before, *files]  # the error may be in a file that was read before
+            issues = error.issues if isinstance(error, ModelError) else []
+            data = {"kind": "error", "title": self._path.name, "errors": list(map(str, issues)) or [str(error)]}
+            files = [*before, *(Path(issue.file) for issue in issues)]  # also in files that were read before
         self._stamps = {file: before.get(file) or _stamp(file) for file in [self._path, *files]}
         version = ".".join(self._stamps.values())
         self.text = page(data | {"version": version}, data["title"], live=True).encode("utf-8", "replace")

@@ -45,15 +45,6 @@ def draw_bars(place: SubplotSpec, all_bars: Sequence[Bars], labels: Sequence[str
         grid[0, 0].figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
 
 
-def _limits(values: np.ndarray) -> tuple[float, float]:
-    """Limits of the axis that leave space for the numbers next to the bars."""
-    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
-    sides = (low < 0.0) + (high > 0.0)
-    room = (0.0, 0.45, 0.65)[sides] * (high - low)
-    bare = 0.05 * (high - low) or 1.0
-    return low - (room if low < 0.0 else bare), high + (room if high > 0.0 else bare)
-
-
 def _draw_bars(axes: Axes, bars: Bars, relative: bool) -> None:
     names, count = list(bars.parameters), len(bars.gradients)
     values = np.array([bars.of(name, relative) for name in names])  # (parameters, results)
@@ -67,7 +58,11 @@ def _draw_bars(axes: Axes, bars: Bars, relative: bool) -> None:
             axes.bar_label(drawn, texts, padding=3, fontsize=7, color=INK)
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     axes.set_ylim(len(names) - 0.45, -0.55)
-    axes.set_xlim(_limits(np.nan_to_num(values)))
+    lengths = np.nan_to_num(values)
+    low, high = min(float(lengths.min()), 0.0), max(float(lengths.max()), 0.0)
+    room = (0.0, 0.45, 0.65)[(low < 0.0) + (high > 0.0)] * (high - low)  # for the numbers next to the bars
+    bare = 0.05 * (high - low) or 1.0
+    axes.set_xlim(low - (room if low < 0.0 else bare), high + (room if high > 0.0 else bare))
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)

@@ -17,7 +17,7 @@ from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import in_words
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, load
-from mbsim_cli.study.diagnostics.discretisation import reported_errors
+from mbsim_cli.study.diagnostics.discretisation import values_of
 from mbsim_cli.study.diagnostics.health import ModalHealth, ResponseHealth
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, Timing, plan_run
@@ -152,7 +152,7 @@ def findings_of(outcome: Outcome) -> Findings:
     """Content of the result file that is known after the run, without the history of an optimisation."""
     plan, diagnostics = outcome.plan, outcome.diagnostics
     multipliers, reactions, health = diagnostics.multipliers, diagnostics.reactions, diagnostics.health
-    objectives, fields = [], []
+    objectives, fields, values = [], [], values_of(plan.parameters)
     for objective in plan.assembled.objectives:
         name, result = objective.name, outcome.results[objective.name]
         objectives.append(
@@ -163,7 +163,7 @@ def findings_of(outcome: Outcome) -> Findings:
                 result.gradient,
                 plan.method,
                 objective.description,
-                reported_errors(result, plan.parameters),
+                result.uncertainty.reported(result.value, result.gradient, values),
                 result.undefined,
                 multipliers.flags(objective),
                 outcome.by_fields.get(name, {}),

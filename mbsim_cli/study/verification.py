@@ -405,11 +405,17 @@ def agreements(analysed: Analysed, listener: Listener) -> Iterator[Comparison]:
                 continue
             if method not in others:
                 others[method] = _repeated(method, analysed, listener)
-            labels = {"model": str(analysed.path), "name": f"{name}: {method}", "kind": "agreement"}
+            labels: dict[str, Any] = {"model": str(analysed.path), "name": f"{name}: {method}", "kind": "agreement"}
             labels["source"] = f"the analysis repeated by {method}"
+            relative, absolute = analysed.tolerances(check)
             for objective in check.objectives or results:
-                labels["objective"] = objective
-                yield from _rows(analysed, others[method][objective], analysed.tolerances(check), labels)
+                ours, theirs, labels["objective"] = results[objective], others[method][objective], objective
+                yield compare(ours.value, theirs.value, relative, absolute, **labels)
+                gradients = zip(analysed.assembled.parameters, ours.gradient, theirs.gradient, strict=True)
+                for parameter, a, b in gradients:  # relative to their own sizes
+                    if parameter.name not in ours.undefined:  # the numerical check tells of the others
+                        least = max(absolute, DUST * size_of(ours) / scale_of(parameter.value))
+                        yield compare(a, b, relative, least, parameter=parameter.name, **labels)
 
 
 def _repeated(method: str, analysed: Analysed, listener: Listener) -> Mapping[str, Gradient]:
@@ -425,18 +431,6 @@ def _repeated(method: str, analysed: Analysed, listener: Listener) -> Mapping[st
     other = build(analysed.file, changed, [parameter.key for parameter in assembled.parameters])
     compile_kernels(other.problem, listener, objectives=other.objectives)
     return evaluate(other.problem, other.objectives, listener=listener)
-
-
-def _rows(
-    analysed: Analysed, theirs: Gradient, tolerances: tuple[float, float], labels: dict[str, Any]
-) -> Iterator[Comparison]:
-    """The value, and each derivative relative to its own size, but for round-off of what there is to differentiate."""
-    ours, (relative, absolute) = analysed.results[labels["objective"]], tolerances
-    yield compare(ours.value, theirs.value, *tolerances, **labels)
-    for parameter, a, b in zip(analysed.assembled.parameters, ours.gradient, theirs.gradient, strict=True):
-        if parameter.name not in ours.undefined:  # the numerical check tells of the others
-            dust = DUST * size_of(ours) / scale_of(parameter.value)
-            yield compare(a, b, relative, max(absolute, dust), parameter=parameter.name, **labels)
 
 
 # Comparisons with what a model file states of itself: values, gradients, structure.

@@ -329,13 +329,8 @@ def in_words(motion: Mapping[str, Any]) -> str:
 
 def of_objective(result: Gradient, parameters: Sequence["ParameterValue"]) -> dict[str, Any]:
     """Errors of a value and its derivatives, in their units and relative to them."""
-    reported, relative = reported_errors(result, parameters), relative_of(result, parameters)
-    return _entry(reported, parameters) | {"relative": _entry(relative, parameters)}
-
-
-def reported_errors(result: Gradient, parameters: Sequence["ParameterValue"]) -> np.ndarray:
-    """The errors (1 + p,) of a value and its derivatives as they are reported, in their units."""
-    return result.uncertainty.reported(result.value, result.gradient, values_of(parameters))
+    reported = result.uncertainty.reported(result.value, result.gradient, values_of(parameters))
+    return _entry(reported, parameters) | {"relative": _entry(relative_of(result, parameters), parameters)}
 
 
 def relative_of(result: Gradient, parameters: Sequence["ParameterValue"]) -> np.ndarray:

@@ -59,13 +59,6 @@ def masked(gradient: np.ndarray, parameters: Sequence[str], undefined: Iterable[
     return found
 
 
-def footnotes(objectives: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Footnotes of a table of objectives: why numbers are NaN, or only one choice."""
-    reasons = {name: why for entry in objectives.values() for name, why in entry.get("undefined", {}).items()}
-    lines = [f"d/d {name} is NaN: {why}" for name, why in reasons.items()]
-    return lines + [f"{name}*: {why}" for name, entry in objectives.items() for why in entry.get("flags", ())]
-
-
 # Multipliers that are only one choice of many, and what multipliers are in the first place.
 
 OF_STEP = "multipliers of the integrator's step, of first order in it"

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
+from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.io.findings import history_of
-from mbsim_cli.io.results import Entry, ResultFile
+from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.study_file import READINGS, StudyContent, is_fit, is_study, read_fit, read_study
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.nodes import NodeError, read_nodes
@@ -20,6 +20,10 @@ MOST_TIMES = 601  # of histories
 MOST_NUMBERS = 500_000  # of histories and their derivatives together: 2.7 MB as text
 FIRST = 4  # histories that a page opens with
 ROUND_OFF = 1e-9  # of the largest value with the same unit
+_RANKS = {  # order of histories, by their kinds or paths
+    "sensor": 0, "torque": 1, "coordinate": 2, "coordinates/velocity": 3, "coordinates/acceleration": 3,
+    "multiplier": 4, "diagnostic": 5,
+}  # fmt: skip
 
 
 def page_of(path: Path) -> dict[str, Any]:
@@ -86,7 +90,7 @@ def _histories(content: ResultFile, descriptions: Mapping[str, str], notes: list
         notes.append(f"Histories show {len(rows)} of {count} stored times; the result file has them all.")
     remaining, entries = MOST_NUMBERS, []
     shown: list[dict[str, Any]] = []
-    for name, entry in _by_importance(content):
+    for name, entry in sorted(content.entries.items(), key=lambda item: _RANKS.get(item[1].path, _RANKS[item[1].kind])):
         values = content.history(name).values[rows]
         if values.size <= remaining:
             remaining -= values.size
@@ -127,17 +131,6 @@ def _opened(shown: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _size(one: Mapping[str, Any]) -> float:
     return float(np.abs(np.nan_to_num(one["values"])).max(initial=0.0))
-
-
-def _by_importance(content: ResultFile) -> list[tuple[str, Entry]]:
-    """Sensors first, then torques, positions, their rates, multipliers, and diagnostics."""
-    order = {"sensor": 0, "torque": 1, "coordinate": 2, "multiplier": 4, "diagnostic": 5}
-
-    def rank(item: tuple[str, Entry]) -> int:
-        entry = item[1]
-        return 3 if entry.path in ("coordinates/velocity", "coordinates/acceleration") else order.get(entry.kind, 6)
-
-    return sorted(content.entries.items(), key=rank)
 
 
 def _objectives(found: Mapping[str, Any], descriptions: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -345,10 +338,3 @@ def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any]
         ],
     }
     return data, [*map(Path, file.source.texts), *file.tables]
-
-
-def error_page(path: Path, error: MbsimError) -> tuple[dict[str, Any], list[Path]]:
-    """Data of a page that says what is wrong with a model, and the files that it is in."""
-    issues = error.issues if isinstance(error, ModelError) else []
-    data = {"kind": "error", "title": path.name, "errors": list(map(str, issues)) or [str(error)]}
-    return data, [Path(issue.file) for issue in issues]
