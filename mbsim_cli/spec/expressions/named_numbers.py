@@ -4,7 +4,7 @@ A parameter or constant may be an expression of other names. Gradients are total
 expression of others passes their influence on, and has one of its own (a change beside what the expression gives).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,16 @@ def connected(reads: Sequence[Sequence[Any]]) -> list[list[int]]:
     for row, which in enumerate(reads):
         members.setdefault(top(which[0]) if which else (row,), []).append(row)
     return list(members.values())
+
+
+def reached(start: Any, beside: Callable[[Any], Iterable[Any]]) -> set[Any]:
+    """Return all that is reached from a start, itself included, by steps to what stands ``beside`` each."""
+    found, stack = {start}, [start]
+    while stack:
+        fresh = set(beside(stack.pop())) - found
+        found |= fresh
+        stack.extend(fresh)
+    return found
 
 
 _KEPT_SCOPES = 16
@@ -184,7 +194,8 @@ class Expressions:
             self._gradients.clear()
         known = self._gradients.setdefault(key, {})
         # what the name reads comes first, so that no chain of definitions is a deep recursion
-        for needed in self._closure(name, known):
+        needs = reached(name, lambda one: (read for read in self._reads[one] if read not in known))
+        for needed in sorted(needs, key=self._rank.__getitem__) if name not in known else ():
             replaced = values is not None and needed in values
             gradient = {} if replaced else self.gradient(self._definitions[needed], values)
             known[needed] = {**gradient, needed: 1.0} if needed in self._parameters else gradient
@@ -223,12 +234,8 @@ class Expressions:
             for reader, read in self._reads.items():
                 for used in read:
                     self._read_by.setdefault(used, []).append(reader)
-        found, stack = {name}, [name]
-        while stack:
-            readers = set(self._read_by.get(stack.pop(), ())) - found
-            found |= readers
-            stack.extend(readers)
-        return frozenset(found)
+        read_by = self._read_by
+        return frozenset(reached(name, lambda one: read_by.get(one, ())))
 
     def integrand(self, text: str, sensor_widths: Mapping[str, int]) -> "Integrand":
         """Compile an expression of sensors, time ``t`` and names; numpy is loaded here."""
@@ -244,17 +251,6 @@ class Expressions:
                 raise ExpressionError(f"unknown parameter or constant {name!r}", offset, hint)
             if name in self.errors:
                 raise ExpressionError(f"{name!r} has no value", offset, reported=True)
-
-    def _closure(self, name: str, known: Mapping[str, object]) -> list[str]:
-        # the name and all that it depends on, in order, without those known
-        needed: set[str] = set()
-        stack = [name]
-        while stack:
-            current = stack.pop()
-            if current not in needed and current not in known:
-                needed.add(current)
-                stack.extend(self._reads[current])
-        return sorted(needed, key=self._rank.__getitem__)
 
     def _evaluate(self, name: str, scope: Mapping[str, Scalar]) -> Scalar:
         number = self._definitions[name]

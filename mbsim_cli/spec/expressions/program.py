@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.spec.expressions.evaluate import check_formula, evaluate
+from mbsim_cli.spec.expressions.named_numbers import reached
 from mbsim_cli.spec.expressions.syntax import (
     ALONG_MOTION,
     COMPONENTS,
@@ -187,7 +188,8 @@ class Program:
 
     def __init__(self, inputs: int, steps: Sequence[Step], result: int):
         self._inputs = inputs
-        self._reached = _reached(inputs, steps, result)
+        # places that the result depends on
+        self._reached = reached(result, lambda place: steps[place - inputs][1] if place >= inputs else ())
         self._steps, self._result = _without_gaps(inputs, steps, result, self._reached)
         self._selects = any(operation.name == "select" for operation, _ in self._steps)
 
@@ -227,23 +229,12 @@ class Program:
         return values
 
 
-def _reached(inputs: int, steps: Sequence[Step], result: int) -> frozenset[int]:
-    """Places that the result depends on."""
-    found, waiting = {result}, [result]
-    while waiting:
-        place = waiting.pop()
-        fresh = set(steps[place - inputs][1]) - found if place >= inputs else set()
-        found |= fresh
-        waiting.extend(fresh)
-    return frozenset(found)
-
-
-def _without_gaps(inputs: int, steps: Sequence[Step], result: int, reached: frozenset[int]) -> tuple[list[Step], int]:
+def _without_gaps(inputs: int, steps: Sequence[Step], result: int, needed: set[int]) -> tuple[list[Step], int]:
     """The steps that are needed, and the place of the result among them."""
     moved = {place: place for place in range(inputs)}
     kept: list[Step] = []
     for place, (operation, operands) in enumerate(steps, inputs):
-        if place in reached:
+        if place in needed:
             moved[place] = inputs + len(kept)
             kept.append((operation, tuple(moved[operand] for operand in operands)))
     return kept, moved[result]
