@@ -101,20 +101,6 @@ def _lists_of(kind: type[Spec]) -> frozenset[str]:
 Rule = Callable[[Review], None]
 
 
-class _Reviewed(NamedTuple):
-    """What rules have read of a model in which they found nothing wrong: they find nothing where it is the same."""
-
-    model: ModelFile
-    names: Mapping[Rule, frozenset[str]]  # that the numbers mention which a rule has read
-
-    def holding(self, moved: ModelFile) -> frozenset[Rule]:
-        """Rules that need not look at a model."""
-        if not moved.has_sections_of(self.model):
-            return frozenset()
-        differing = moved.expressions.differing(self.model.expressions)
-        return frozenset(rule for rule, names in self.names.items() if names.isdisjoint(differing))
-
-
 def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFile:
     """The same model where parameters have these values, or expressions, as after ``load`` with overrides.
 
@@ -125,8 +111,13 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     by_path = {path: name for name, path in model.derived.paths.items()}
     named = {by_path.get(name, name): value for name, value in values.items()}
     moved = model.with_overrides({name: _number(model, name, value) for name, value in named.items()})
-    memo = model.derived.memo
-    holding = memo["reviewed"].holding(moved) if "reviewed" in memo else frozenset()
+    # a model in which rules found nothing wrong, and the names that the numbers mention which each rule has read: it
+    # finds nothing either where these have the same values
+    before, read_before = model.derived.memo.get("reviewed", (None, {}))
+    holding: frozenset[Rule] = frozenset()
+    if before is not None and moved.has_sections_of(before):
+        differing = moved.expressions.differing(before.expressions)
+        holding = frozenset(rule for rule, names in read_before.items() if names.isdisjoint(differing))
     review, read = Review(moved, moved.source, set()), dict[Rule, set[str]]()
     for rule in RULES:
         if rule not in OF_NAMES | OF_ITS_USE | holding:
@@ -140,7 +131,7 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
             for rule, texts in read.items()
             if rule not in OF_NUMBERS
         }
-        memo["reviewed"] = _Reviewed(moved, names)
+        model.derived.memo["reviewed"] = moved, names
     return moved
 
 
