@@ -51,10 +51,9 @@ def expand(review: Review, wrong_controls: dict[str, str]) -> None:
     _expand_tables(review)
     _expand_controls(review, wrong_controls)
     if model.states or model.controllers:
-        from mbsim_cli.spec.expand_states import expand_controllers, expand_states
+        from mbsim_cli.spec.expand_states import expand_states
 
         expand_states(review)
-        expand_controllers(review)
     if model.cables:
         from mbsim_cli.spec.expand_cables import expand_cables
 

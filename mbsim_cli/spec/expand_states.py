@@ -25,11 +25,29 @@ _MADE = {
 
 
 def expand_states(review: Review) -> None:
-    """Add to a model what its states stand for."""
+    """Add to a model what its states and controllers stand for."""
     for name, state in review.model.states.items():
         maker = Maker(review, ("states", name))
         maker.state(name, state)
         review.source.stands_at[("forces", name, "value")] = ("states", name, "rate")
+    for name, spec in review.model.controllers.items():
+        maker, before = Maker(review, ("controllers", name)), len(review.issues)
+        if not _is_name(name):  # which is reported elsewhere
+            review.unmade.add(name)
+            continue
+        match spec:
+            case Pid() if maker.is_readable(spec.coordinate):
+                _pid(maker, name, spec)
+            case DcMotor() if maker.is_readable(spec.coordinate):
+                _dc_motor(maker, name, spec)
+            case Delay():
+                _delay(maker, name, spec)
+            case TransferFunction():
+                _transfer_function(maker, name, spec)
+        joint, _, own = getattr(spec, "coordinate", "").partition(".")
+        acts = not joint or own in getattr(review.model.joints.get(joint), "coordinates", ())  # else it is reported
+        if len(review.issues) > before or not acts:
+            review.unmade.add(name)
 
 
 class Maker:
@@ -109,28 +127,6 @@ class Maker:
 #
 # Sources: Astrom, Haegglund, "PID Controllers" (1995), sections 3.4 and 3.5; Golub, Van Loan, "Matrix Computations",
 # section 11.3.1 (Pade approximations of the exponential).
-
-
-def expand_controllers(review: Review) -> None:
-    """Add to a model what its controllers stand for."""
-    for name, spec in review.model.controllers.items():
-        maker, before = Maker(review, ("controllers", name)), len(review.issues)
-        if not _is_name(name):  # which is reported elsewhere
-            review.unmade.add(name)
-            continue
-        match spec:
-            case Pid() if maker.is_readable(spec.coordinate):
-                _pid(maker, name, spec)
-            case DcMotor() if maker.is_readable(spec.coordinate):
-                _dc_motor(maker, name, spec)
-            case Delay():
-                _delay(maker, name, spec)
-            case TransferFunction():
-                _transfer_function(maker, name, spec)
-        joint, _, own = getattr(spec, "coordinate", "").partition(".")
-        acts = not joint or own in getattr(review.model.joints.get(joint), "coordinates", ())  # else it is reported
-        if len(review.issues) > before or not acts:
-            review.unmade.add(name)
 
 
 def _is_name(text: str) -> bool:
