@@ -197,6 +197,12 @@ class Stream:
     Objectives of one run may share its ``course``.
     """
 
+    # computed by each kind
+    value: Any  # the objective, so far
+    gradient: Any  # its derivatives (p,)
+    errors: Any  # ``uncertainty`` without its scale
+    extent: Any = 1.0  # the objective of a constant signal of one
+    weight_inside: Any = 0.0  # derivative of the value by the signal inside steps, over ``length``, without ``share``
     sums = False  # whether it is a sum over time: of time points inside steps, where a run has them
     per_side = quadrature.TIMES  # time points on each side of a jump through which the signal is extrapolated to it
 
@@ -242,23 +248,8 @@ class Stream:
     def take_inside(self, length: np.ndarray, rows: np.ndarray) -> None:
         """Add the signal at time points inside steps, in their order; ``length`` (B,) are its weights in integrals."""
 
-    @property
-    def weight_inside(self) -> Any:
-        """The derivative of the value by the signal inside steps, over its ``length`` and without ``share``."""
-        return 0.0
-
     def take(self, points: TimePoints, rows: np.ndarray) -> None:
         """Add the signal at successive time points."""
-        raise NotImplementedError
-
-    @property
-    def value(self) -> Any:
-        """The objective, so far."""
-        raise NotImplementedError
-
-    @property
-    def gradient(self) -> np.ndarray:
-        """Its derivatives (p,)."""
         raise NotImplementedError
 
     @property
@@ -279,16 +270,6 @@ class Stream:
         if max(abs(self.value), found.sizes[0]) <= ZERO * scale or not scale:
             scale = self.extent * self._scale.nearby
         return found._replace(scale=scale)
-
-    @property
-    def errors(self) -> Uncertainty:
-        """``uncertainty`` without its scale."""
-        raise NotImplementedError
-
-    @property
-    def extent(self) -> float:
-        """The objective of a constant signal of one."""
-        return 1.0
 
     @property
     def streams(self) -> list[tuple[float, "Stream"]]:

@@ -1,6 +1,7 @@
 """Diagnostics of each kind of analysis: drift of constraints, convergence, energy, stability; modes as plain data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,48 +37,18 @@ class Diagnostics:
         """Add the next time points."""
         raise NotImplementedError
 
+    # values, where a kind of analysis does not compute them
+    report: Any  # dictionary, as ``run --json`` prints it
+    details: Any = MappingProxyType({})  # further entries of the report of a run, as plain data
+    warnings: Any = ()  # sentences
+    drifts: Any = False  # whether constraints are violated by more than round-off
+    drift: Any = 0.0  # largest violation of a constraint, m or 1
+    steps: Any = 0  # taken
+    work: Any = MappingProxyType({})  # counts of an integrator by name
+    divided_order: Any = 0.0  # of errors of derivatives if steps are divided where forces begin in them; 0 if none is
+
     def gradients_solved(self, error: float) -> None:
         """Note the relative residual of gradients that are computed after the run."""
-
-    @property
-    def drifts(self) -> bool:
-        """Whether constraints are violated by more than round-off."""
-        return False
-
-    @property
-    def drift(self) -> float:
-        """Largest violation of a constraint, m or 1."""
-        return 0.0
-
-    @property
-    def steps(self) -> int:
-        """Steps taken."""
-        return 0
-
-    @property
-    def work(self) -> Mapping[str, int]:
-        """Counts of an integrator by name; empty without one."""
-        return {}
-
-    @property
-    def divided_order(self) -> float:
-        """Order of errors of derivatives if steps are divided where forces begin in them; 0 if none is."""
-        return 0.0
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """Diagnostics as ``run --json`` prints them."""
-        raise NotImplementedError
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """Further entries of the report of a run, as plain data."""
-        return {}
-
-    @property
-    def warnings(self) -> list[str]:
-        """Warnings of the run, a sentence each."""
-        return []
 
 
 class Health(Diagnostics):

@@ -132,7 +132,6 @@ class FilmedModel(ResultModel):
     duration: float
 
     def __init__(self, content: ResultFile, exaggeration: float | None = None):
-        """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
         super().__init__(content, exaggeration)
         if not self.moving.scene.names:
             raise InputOutputError(f"{content.path}: {NO_BODIES}")
@@ -187,7 +186,6 @@ class RunFilm(FilmedModel):
     """The motion of a result at the time points of a film."""
 
     def __init__(self, content: ResultFile, speed: float, fps: float, exaggeration: float | None = None):
-        """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
         super().__init__(content, exaggeration)
         start, end = float(content.time[0]), float(content.time[-1])
         self.duration = end - start
