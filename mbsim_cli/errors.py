@@ -1,5 +1,6 @@
 """Exceptions that end a command, each with its exit code; issues of an invalid model; how sentences name options."""
 
+import copyreg
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -46,13 +47,7 @@ class MbsimError(Exception):
 
     def __reduce__(self) -> Any:
         """Pickled as it is, whatever its class is made from: pools of processes hand on what went wrong."""
-        return _made_again, (type(self), self.args, self.__dict__)
-
-
-def _made_again(kind: type[MbsimError], args: tuple[Any, ...], state: dict[str, Any]) -> MbsimError:
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(state)
-    return error
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class UsageError(MbsimError):
