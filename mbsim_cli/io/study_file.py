@@ -73,11 +73,7 @@ def write_study(
             os.close(handle)
 
 
-def is_study(path: Path) -> bool:
-    """Whether a file is a collected study."""
-    return is_of_format(path, STUDY)
-
-
+is_study = partial(is_of_format, kind=STUDY)
 STUDY_FILE = FileKind("a collected study", "study.h5", is_study)
 
 

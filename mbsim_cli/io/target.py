@@ -229,11 +229,6 @@ def appeared(target: Path) -> str:
     return f"{target} has appeared meanwhile, and only {flag('force')} overwrites it"
 
 
-def is_result(path: Path) -> bool:
-    """Whether the file is an mbsim result, complete or partial."""
-    return is_of_format(path, FORMAT)
-
-
 def is_of_format(path: Path, kind: str) -> bool:
     """Whether the file is HDF5 in an mbsim format; unchanged files are read only once."""
 
@@ -256,6 +251,7 @@ def begins(path: Path, pattern: re.Pattern[bytes]) -> bool:
     return judged(path, lambda file: pattern.match(file.read(2048)) is not None)
 
 
+is_result = partial(is_of_format, kind=FORMAT)  # complete or partial
 # PNG, PDF, GIF, SVG or MP4
 _PICTURES = re.compile(rb"\x89PNG|%PDF|GIF8|\s*<(\?xml.{0,300}<!DOCTYPE svg|svg)|....ftyp", re.DOTALL)
 is_picture = partial(begins, pattern=_PICTURES)
