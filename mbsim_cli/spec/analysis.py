@@ -2,10 +2,8 @@
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import model_validator
-
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS
-from mbsim_cli.spec.base import ByKind, Spec, field, named, optional, require_one
+from mbsim_cli.spec.base import ByKind, Spec, field, named, needs, optional
 from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Positive, Sign, Some, formula
 from mbsim_cli.spec.families import LawOrName
 from mbsim_cli.spec.tables import TableFile
@@ -237,11 +235,10 @@ class Motion(Spec):
         default=(),
     )
 
-    @model_validator(mode="after")
-    def _something(self) -> "Motion":
-        nothing = self.all is None and not self.laws and self.table is None and not self.constraints
-        require_one("all, laws, table or constraints", nothing)
-        return self
+    _something = needs(
+        "all, laws, table or constraints",
+        lambda item: item.all is None and not item.laws and item.table is None and not item.constraints,
+    )
 
 
 class InverseDynamics(Spec):

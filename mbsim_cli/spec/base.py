@@ -297,14 +297,19 @@ def require_one(what: str, wrong: bool) -> None:
         raise PydanticCustomError("combination", "{text}", {"text": f"give {what}"})
 
 
-def one_of(what: str, *names: str) -> Any:
-    """Return a validator of a class that asks for exactly one of some fields."""
+def needs(what: str, wrong: Callable[[Any], bool]) -> Any:
+    """Return a validator of a class that raises "give ..." for an item whose keys are wrong."""
 
     def check(item: Any) -> Any:
-        require_one(what, wrong=sum(getattr(item, name) is not None for name in names) != 1)
+        require_one(what, wrong(item))
         return item
 
     return model_validator(mode="after")(check)
+
+
+def one_of(what: str, *names: str) -> Any:
+    """Return a validator of a class that asks for exactly one of some fields."""
+    return needs(what, lambda item: sum(getattr(item, name) is not None for name in names) != 1)
 
 
 # All of a kind that stands in a part of a model file.

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from mbsim_cli.spec.base import ByKind, ByType, Described, Spec, field, named, optional, require_one
+from mbsim_cli.spec.base import ByKind, ByType, Described, Spec, field, named, needs, one_of, optional
 from mbsim_cli.spec.expressions.number import (
     Many,
     Matrix,
@@ -69,15 +69,10 @@ class Orientation(Spec):
         "Matrix by rows; its columns are the axes of the body.", [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     )
 
-    @model_validator(mode="after")
-    def _one_way(self) -> "Orientation":
-        if (self.axis is None) != (self.angle is None):
-            require_one("axis and angle together", wrong=True)
-        require_one(
-            "axis with angle, euler_parameters or rotation_matrix",
-            wrong=sum(x is not None for x in (self.axis, self.euler_parameters, self.rotation_matrix)) != 1,
-        )
-        return self
+    _together = needs("axis and angle together", lambda item: (item.axis is None) != (item.angle is None))
+    _one_way = one_of(
+        "axis with angle, euler_parameters or rotation_matrix", "axis", "euler_parameters", "rotation_matrix"
+    )
 
 
 # Parameters: numbers with a name that gradients are taken with respect to.

@@ -2,9 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import model_validator
-
-from mbsim_cli.spec.base import ZERO, ByType, Described, field, named, one_of, optional, require_one
+from mbsim_cli.spec.base import ZERO, ByType, Described, field, named, needs, one_of, optional
 from mbsim_cli.spec.expressions.number import AutoNumber, Expression, Number, Pair, Positive, length
 from mbsim_cli.spec.families import ContactForce, LawOrName
 
@@ -139,10 +137,7 @@ class BumpStop(AnyForce):
 
     _one_length = _ONE_LENGTH
 
-    @model_validator(mode="after")
-    def _complete(self) -> "BumpStop":
-        require_one("minimum, maximum or both", self.minimum is None and self.maximum is None)
-        return self
+    _complete = needs("minimum, maximum or both", lambda item: item.minimum is None and item.maximum is None)
 
 
 class AntiRollBar(AnyForce):

@@ -3,9 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import model_validator
-
-from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Described, field, named, optional, require_one
+from mbsim_cli.spec.base import WHOLE, ByKind, ByType, Described, field, named, needs, optional
 from mbsim_cli.spec.expressions.number import Formula, Several
 from mbsim_cli.spec.expressions.syntax import PARTS
 from mbsim_cli.spec.expressions.units import Label
@@ -145,10 +143,7 @@ class Reaction(AnySensor):
         default="ground",
     )
 
-    @model_validator(mode="after")
-    def _one_of_them(self) -> "Reaction":
-        require_one("a joint or a constraint", self.joint is None and self.constraint is None)
-        return self
+    _one_of_them = needs("a joint or a constraint", lambda item: item.joint is None and item.constraint is None)
 
     def bodies(self, model: Any) -> tuple[str, str] | None:
         """First and second body of the joint or constraint; None where a joint is missing."""

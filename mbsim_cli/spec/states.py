@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import ZERO, ByType, Described, field, named, optional, require_one
+from mbsim_cli.spec.base import ZERO, ByType, Described, field, named, needs, optional, require_one
 from mbsim_cli.spec.expressions.number import Expression, NotNegative, Number, Positive, Some
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.joints import Prismatic
@@ -80,11 +80,10 @@ class DcMotor(Described):
     rotor_inertia: NotNegative | None = optional("Moment of inertia of the rotor [kg m^2].", 1e-5)
     initial: Number = field("Current at the start [A].", 2.0, default=ZERO)
 
-    @model_validator(mode="after")
-    def _effective(self) -> "DcMotor":
-        stated = "initial" in self.model_fields_set and self.inductance is None
-        require_one("inductance beside initial: without one the current follows at once", stated)
-        return self
+    _effective = needs(
+        "inductance beside initial: without one the current follows at once",
+        lambda item: "initial" in item.model_fields_set and item.inductance is None,
+    )
 
 
 class Delay(Described):

@@ -2,9 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
-
-from mbsim_cli.spec.base import ByKind, Described, Spec, field, named, one_of, optional, require_one
+from mbsim_cli.spec.base import ByKind, Described, Spec, field, named, needs, one_of, optional
 from mbsim_cli.spec.expressions.number import AutoNumber, Many, Number, Pair, Positive, Sign, Some
 from mbsim_cli.spec.tables import ColumnsFile
 
@@ -101,11 +99,9 @@ class Study(Described):
         """What stands under a way of stating cases."""
         return getattr(self, next(name for name, entry in Study.model_fields.items() if kind in (name, entry.alias)))
 
-    @model_validator(mode="after")
-    def _one_kind(self) -> "Study":
-        given = [kind for kind in KINDS if self.stated(kind) is not None]
-        require_one("one of " + ", ".join(KINDS), len(given) != 1)
-        return self
+    _one_kind = needs(
+        "one of " + ", ".join(KINDS), lambda item: sum(item.stated(kind) is not None for kind in KINDS) != 1
+    )
 
 
 # Optimisations: which parameters vary, what is to become least or largest, and what is kept within limits.
@@ -118,11 +114,10 @@ class Limit(Spec):
     at_least: Number | None = optional("Smallest value.", 1)
     equals: Number | None = optional("The value.", 2)
 
-    @model_validator(mode="after")
-    def _some(self) -> "Limit":
-        between = self.at_most is not None or self.at_least is not None
-        require_one("at_most, at_least or both; or equals", between == (self.equals is not None))
-        return self
+    _some = needs(
+        "at_most, at_least or both; or equals",
+        lambda item: (item.at_most is not None or item.at_least is not None) == (item.equals is not None),
+    )
 
 
 class Optimization(Described):
@@ -254,10 +249,7 @@ class Fit(Described):
         """Parameters that are estimated, as they are stated."""
         return self.parameters
 
-    @model_validator(mode="after")
-    def _robust(self) -> "Fit":
-        require_one(
-            "a robust loss beside loss_scale, which linear has no use for",
-            self.loss_scale is not None and self.loss == "linear",
-        )
-        return self
+    _robust = needs(
+        "a robust loss beside loss_scale, which linear has no use for",
+        lambda item: item.loss_scale is not None and item.loss == "linear",
+    )
