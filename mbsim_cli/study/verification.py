@@ -53,27 +53,22 @@ def derivative(function: Callable[[float], np.ndarray], scale: float, enough: fl
     the smallest estimated error is taken, so that neither the truncation of long steps nor the noise of short ones
     decides.
     """
-    rows: list[list[np.ndarray]] = []
-    best, error = np.zeros(0), np.zeros(0)
-    step = FIRST * scale
+    before: list[np.ndarray] = []  # row of the tableau
     for level in range(LEVELS):
         step = FIRST * scale / SHRINK**level
-        # the next row of the tableau: the error of central differences is a series in the square of the step
+        # the next row: the error of central differences is a series in the square of the step
         row, factor = [(function(step) - function(-step)) / (2 * step)], 1.0
-        for older in rows[-1] if rows else ():
+        if level == 0:
+            best, error = row[0], np.full_like(row[0], np.inf)
+        for older in before:
             factor *= SHRINK**2
             row.append((factor * row[-1] - older) / (factor - 1))
-        rows.append(row)
-        if level == 0:
-            best, error = rows[0][0], np.full_like(rows[0][0], np.inf)
-            continue
-        for column in range(1, level + 1):
-            candidate = rows[level][column]
-            change = np.maximum(abs(candidate - rows[level][column - 1]), abs(candidate - rows[level - 1][column - 1]))
-            best = np.where(change < error, candidate, best)
+            change = np.maximum(abs(row[-1] - row[-2]), abs(row[-1] - older))
+            best = np.where(change < error, row[-1], best)
             error = np.minimum(change, error)
-        if np.all(error <= enough * abs(best)):
+        if level > 0 and np.all(error <= enough * abs(best)):
             break
+        before = row
     return Difference(best, error, step)
 
 
@@ -312,11 +307,11 @@ def missing_derivative(analysed: Analysed, parameter: str, why: str) -> Comparis
 
 
 def along_direction(
-    analysed: Analysed, objectives: Sequence[str], parameters: Sequence[str], chosen: Sequence[int], seed: int
+    analysed: Analysed, objectives: Sequence[str], parameters: Mapping[str, int], seed: int
 ) -> Iterator[Comparison]:
     """Compare the gradients of objectives along a random direction with differences of whole analyses.
 
-    The direction changes some of the parameters, ``chosen`` of the gradient's: beside values of others there is no
+    The direction changes the ``parameters`` given, with their places in gradients: beside values of others there is no
     analysis. These analyses are assembled anew and share no tables with what they check, as further runs do: a number
     that is not known to follow a parameter would be missing from the derivative and from the difference alike. It takes
     some milliseconds each, a thousandth of what ``mbsim check`` takes.
@@ -339,7 +334,7 @@ def along_direction(
     for name, result, reference, error, chord in zip(
         objectives, results, numerical.derivative, numerical.error, chords, strict=True
     ):
-        gradient = result.gradient[list(chosen)]
+        gradient = result.gradient[list(parameters.values())]
         scale = max(float(np.linalg.norm(gradient * direction)), INSENSITIVE * max(size_of(result), float(chord)))
         uncertain = LUCKY * float(error)
         round_off = ROUND_OFF * result.uncertainty.scale if result.uncertainty else 0.0
@@ -539,7 +534,7 @@ def _by_differences(analysed: Analysed, parameters: list[str], seed: int) -> Ite
     defined = {name: number for number, (name, why) in enumerate(zip(parameters, reasons, strict=True)) if not why}
 
     def rows() -> list[Comparison]:
-        return list(along_direction(analysed, objectives, list(defined), list(defined.values()), seed))
+        return list(along_direction(analysed, objectives, defined, seed))
 
     if not defined or not objectives:
         return

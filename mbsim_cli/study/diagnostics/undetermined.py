@@ -157,8 +157,8 @@ class UnknownReactions:
         self._has_reactions = problem.reacting is not None
         self._objectives, self._rows, self._redundant = objectives, rows or {}, redundant
         self._components = dict(zip(problem.names.sensors, problem.names.sensor_components, strict=True))
-        self._unknown: np.ndarray = np.zeros(0, bool)  # by column of the sensors: not determined
-        self._lost: np.ndarray = np.zeros(0, bool)  # the same: not found at some times
+        # by column of the sensors, once there are time points: not determined, and not found at some times
+        self._unknown = self._lost = np.zeros((), bool)
         self._lost_times, self._first_lost = 0, ""
 
     def add(self, block: Block | InverseBlock) -> None:
@@ -166,15 +166,13 @@ class UnknownReactions:
         undetermined = block.undetermined
         if isinstance(block, Block) and any(block.lost):
             where = np.flatnonzero(block.lost)
-            found = np.logical_or.reduce(undetermined[where], axis=0)
             if not self._lost_times:
                 self._first_lost = f"first at t = {block.time[where[0]]:g} s, where they {block.lost[where[0]]}"
-            self._lost = found | self._lost if self._lost_times else found
+            self._lost = self._lost | np.logical_or.reduce(undetermined[where], axis=0)
             self._lost_times += len(where)
             undetermined = undetermined[block.lost == None]  # noqa: E711, time point by time point
-        if self._has_reactions and len(undetermined):
-            found = np.logical_or.reduce(undetermined, axis=0)
-            self._unknown = found | self._unknown if self._unknown.size else found
+        if self._has_reactions:
+            self._unknown = self._unknown | np.logical_or.reduce(undetermined, axis=0)
 
     @property
     def sensors(self) -> dict[str, str]:
