@@ -174,7 +174,7 @@ def estimate(
     unknown = any(group.sigma is None for group in problem.groups)
     matters = unknown and (len(problem.groups) > 1 or problem.loss != "linear")
     for _ in range(NOISE_ROUNDS if matters else 1):
-        search.sigma = _by_reading(problem, sigmas)
+        search.sigma = by_reading(problem, sigmas)
         values, ended, converged = search.over(everything, values)
         computed = search.computed(values)
         held = _held(problem, computed, values, search.sigma)
@@ -185,7 +185,7 @@ def estimate(
         before, sigmas = sigmas, _noise(problem, computed, min(len(values) / len(problem.readings), 0.99))
         if not converged or np.all(np.abs(sigmas - before) <= NOISE_CHANGE * sigmas):
             break
-    sigma = _by_reading(problem, sigmas)
+    sigma = by_reading(problem, sigmas)
     covariance, directions = _statistics(problem, computed, sigma, held)
     cost = cost_of(problem, (computed.values - problem.readings) / sigma)
     return Estimate(
@@ -230,10 +230,11 @@ def _noise(problem: Problem, computed: Computed, share: float) -> np.ndarray:
     return np.array(sigmas)
 
 
-def _by_reading(problem: Problem, sigmas: np.ndarray) -> np.ndarray:
+def by_reading(problem: Problem, numbers: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Numbers of the groups for each of their readings (m,)."""
     found = np.ones(len(problem.readings))
-    for group, sigma in zip(problem.groups, sigmas, strict=True):
-        found[group.place] = sigma
+    for group, number in zip(problem.groups, numbers, strict=True):
+        found[group.place] = number
     return found
 
 

@@ -16,7 +16,7 @@ from mbsim_cli.report import picture_kind, require_matplotlib
 from mbsim_cli.spec import studies
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import named_or_only
-from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, estimate
+from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, by_reading, estimate
 from mbsim_cli.study.fitting.findings import report_of, save_model, warnings_of
 from mbsim_cli.study.fitting.readings import Computed, MeasuredColumn, Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener, PollOnly
@@ -276,9 +276,7 @@ def _require_influence(
     start, span = variables.start, variables.high - variables.low
     span = np.where(np.isfinite(span), span, 0.0)
     size = np.maximum(np.maximum(np.abs(start), span), np.where(start == 0.0, 1.0, 0.0))
-    scales = np.ones(len(problem.readings))
-    for group in problem.groups:
-        scales[group.place] = group.size or 1.0
+    scales = by_reading(problem, [group.size or 1.0 for group in problem.groups])
     largest = np.abs(computed.jacobian / scales[:, None]).max(axis=0) * size
     stated = model_file.fit[name].parameters
     issues = []
