@@ -9,7 +9,7 @@ from mbsim_cli.spec.bodies import SURFACES, Body, DesignVector, Inertia, Orienta
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.families import Field, Flexible
-from mbsim_cli.spec.geometry import Geometry, Vector, carries, cross, mass_properties
+from mbsim_cli.spec.geometry import Geometry, Vector, carries, cross, dot, mass_properties
 from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
@@ -258,12 +258,9 @@ def _is_rotation(review: Review, path: Path, given: Orientation) -> None:
 
 
 def _orthonormal(m: list) -> bool:
-    for i in range(3):
-        for j in range(3):
-            if abs(sum(m[i][k] * m[j][k] for k in range(3)) - (i == j)) > _UNIT_TOLERANCE:
-                return False
-    cross = [m[0][i - 2] * m[1][i - 1] - m[0][i - 1] * m[1][i - 2] for i in range(3)]
-    return sum(a * b for a, b in zip(cross, m[2], strict=True)) > 0
+    if any(abs(dot(m[i], m[j]) - (i == j)) > _UNIT_TOLERANCE for i in range(3) for j in range(i + 1)):
+        return False
+    return dot(cross(m[0], m[1]), m[2]) > 0
 
 
 # Flexible bodies: names that exist, sizes and materials that exist in nature, choices that say one thing.
