@@ -47,9 +47,7 @@ class RunDiagnostics:
             self._all.append(steps.CableHealth(problem.names, inextensible))
         if problem.branchings:
             self._all.append(JumpHealth(problem))
-        jumps: Sequence[Any] = ()
-        if problem.jumps:
-            jumps = jumped(problem)
+        jumps = jumped(problem) if problem.jumps else ()
         calls = set(assembled.model_file.calls.values())
         shown = {name: rows for name, rows in assembled.sensor_rows.items() if name not in calls}
         self._all += [self.reactions, self.multipliers, steps.FiniteHealth(shown, jumps)]
@@ -212,11 +210,11 @@ def _differences(
             except (AnalysisError, ModelError) as error:
                 undefined[name] = f"an analysis beside this value fails: {one_line(error)}"
                 columns.append(np.full(len(results), np.nan))
-                show(done)
-                continue
-            columns.append(found.derivative)
-            steps[name] = {"step": found.step, "estimated_error": dict(zip(results, found.error.tolist(), strict=True))}
-            listener.say(f"central differences: {name} with steps down to {found.step:.2e}")
+            else:
+                columns.append(found.derivative)
+                errors = dict(zip(results, found.error.tolist(), strict=True))
+                steps[name] = {"step": found.step, "estimated_error": errors}
+                listener.say(f"central differences: {name} with steps down to {found.step:.2e}")
             show(done)
     gradients = np.array(columns).reshape(len(columns), len(results)).T
     pairs = zip(results.items(), gradients, strict=True)
