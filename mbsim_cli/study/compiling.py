@@ -13,6 +13,7 @@ import numpy as np
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError, UsageError, counted, one_line
 from mbsim_cli.kernels.compiler import watch
+from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.model.codes import INTEGRATORS
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATED, lacks_adjoint
@@ -51,8 +52,11 @@ def compile_kernels(
 
     If that step fails, so does the analysis itself, which keeps its results until then. ``objectives`` are those of an
     adjoint. Kernels that cannot be kept are compiled anyway if ``in_vain``, else InputOutputError is raised before.
+    Nothing is done where kernels run as Python.
     """
     start, compiled = perf_counter(), Compiled([])
+    if COMPILER == "none":
+        return compiled
     companion: watch.Companion | None = None  # from the first kernel that is compiled on
     shown, show, ready = ExitStack(), None, 0  # the count of kernels, from the first that is compiled on
     in_complex = np.iscomplexobj(problem.theta if theta is None else theta)

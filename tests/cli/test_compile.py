@@ -219,6 +219,7 @@ plain.entry = recorded
 from mbsim_cli.study import compiling
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.compiling import Compiled
+compiling.COMPILER = "another"  # first steps are made
 compiling._ways = lambda stated: [compiling.Settings(formulation="recursive", integrator="rk4"), compiling.Settings()]
 variants = compiling.precompile((), True, SILENT, False, compiling.Settings())
 refused = [variant.model for variant in variants if variant.refused]
