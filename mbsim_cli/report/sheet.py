@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
@@ -168,11 +169,12 @@ def _sheet(height: float, path: Path, suffix: str, title: str) -> Iterator[Figur
     Positions are rounded, since the last digits of the layout differ between runs.
     """
     with styled():
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        layout = ConstrainedLayoutEngine()
+        figure = Figure(figsize=(WIDTH, height), layout=layout)
         if title:
             figure.suptitle(plain(title))
         yield figure
-        figure.draw_without_rendering()
+        layout.execute(figure)
         figure.set_layout_engine("none")
         for axes in figure.axes:
             axes.set_position(Bbox(axes.get_position().get_points().round(DIGITS)))
