@@ -306,6 +306,7 @@ analysis: {step: 0.01, duration: 0.03}
 """
 
 
+@pytest.mark.interpreted
 def test_joints_are_held_along_the_axes_of_the_run(tmp_path):
     """Constraints that would repeat others are left out of the run, and so are their coordinates."""
     path = tmp_path / "m.yaml"

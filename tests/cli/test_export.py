@@ -310,6 +310,7 @@ def test_nothing_overwrites_what_is_read(mbsim, fivebar, tmp_path):
         assert (tmp_path / source).read_bytes() == before
 
 
+@pytest.mark.interpreted
 def test_joints_with_friction_are_exported_as_what_they_are(mbsim, tmp_path):
     """Constraints that hold their points in a run, for the loads that friction reads, are nothing of a robot."""
     (tmp_path / "slider.yaml").write_text(SLIDER)

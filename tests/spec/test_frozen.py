@@ -91,6 +91,7 @@ def lists(part, path=()):
     [(FORWARD, {}), (FORWARD, {"all_numbers": True}), (INVERSE, {})],
     ids=("forward", "every number", "inverse"),
 )
+@pytest.mark.interpreted
 def test_no_operation_changes_a_model(tmp_path, text, settings):
     model = read(tmp_path, text, **settings)
     before = list(leaves(model))
