@@ -52,6 +52,19 @@ def floors(problem):
     }
 
 
+def assert_agree_together(problem, directions, steps, relative=1e-9):
+    """The same by a single complex run along all directions, of which each moves some output as far as any other."""
+    rows, found = np.array(list(directions.values())), direct(problem, list(directions.values()), steps)
+    moved = {output: found[f"d_{output}".rstrip("_")].reshape(-1, len(rows)) for output in OUTPUTS}
+    sizes = [np.abs(each).max(axis=0, initial=0.0) for each in moved.values()]
+    share = np.max([size / size.max() for size in sizes if size.any()], axis=0)
+    weights = np.random.default_rng(9).choice([-1.0, 1.0], len(rows)) / np.where(share > 0.0, share, 1.0)
+    exact, length, floor = complex_step(problem, weights @ rows, steps), np.linalg.norm(weights @ rows), floors(problem)
+    for output, each in moved.items():
+        error = np.abs(each @ weights - exact[output].ravel()).max(initial=0.0)
+        assert error <= relative * np.abs(exact[output]).max(initial=0.0) + length * floor[output], output
+
+
 def assert_agree(problem, directions, steps, outputs=OUTPUTS, relative=1e-9):
     """Check direct sensitivities along {name: direction}, relative to each one's largest derivative."""
     assert directions

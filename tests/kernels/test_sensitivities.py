@@ -25,7 +25,7 @@ from mbsim_cli.model.codes import (
 )
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
-from tests.kernels.differentiate import assert_agree
+from tests.kernels.differentiate import assert_agree, assert_agree_together
 from tests.kernels.elements import USED_ENTRIES
 from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, four_bar, loop, with_sensors
 from tests.kernels.textbook_laws import LAW_NUMBERS
@@ -65,15 +65,15 @@ def is_read(name):
 @pytest.mark.parametrize("cut", Joint, ids=lambda joint: joint.name.lower())
 @pytest.mark.parametrize("tree", Joint, ids=lambda joint: joint.name.lower())
 def test_every_tree_joint_with_every_cut_joint(tree, cut):
-    """Every number by itself with a quarter of the other joints, and those of a block together with all."""
+    """Every number by itself with a quarter of the other joints, and all blocks of numbers together with all."""
     builder = loop(tree, cut)
     problem = builder.problem(**configuration(8 * tree + cut))
     kinds = f"tree {tree.name.lower()} 1", "cut", "constraint", "gravity", "initial"
     if (tree - cut) % 4 == 0:
-        directions = chosen(builder, *kinds)
+        assert_agree(problem, chosen(builder, *kinds), steps=5)
     else:
-        directions = {name: direction for name, direction in by_block(builder).items() if name.startswith(kinds)}
-    assert_agree(problem, directions, steps=5)
+        blocks = {name: direction for name, direction in by_block(builder).items() if name.startswith(kinds)}
+        assert_agree_together(problem, blocks, steps=5)
 
 
 @pytest.mark.parametrize("own", OWN)
@@ -81,7 +81,7 @@ def test_every_tree_joint_with_every_cut_joint(tree, cut):
 def test_blocks_of_numbers_with_every_option(k, own):
     builder = everything(own=own)
     problem = builder.problem(**configuration(k))
-    assert_agree(problem, by_block(builder), steps=2 if problem.options.step == max(STEPS) else 5)
+    assert_agree_together(problem, by_block(builder), steps=2 if problem.options.step == max(STEPS) else 5)
 
 
 def test_default_tolerances():
@@ -109,7 +109,7 @@ def test_every_number_of_a_model_of_everything(k, own):
 @pytest.mark.parametrize("pair", range(len(PAIRS)))
 @pytest.mark.parametrize("kind", Measure, ids=lambda kind: kind.name.lower())
 def test_every_measure_as_force_constraint_and_sensor(kind, pair):
-    """Every number by itself between a third of the pairs of bodies, and those of a block together between all."""
+    """Every number by itself between a third of the pairs of bodies, and all blocks together between the others."""
     a, b = PAIRS[pair]
     builder = branches(20 + pair)
     if kind != Measure.EULER_NORM:  # an equation of every tree with Euler parameters, and no force's measure
@@ -119,7 +119,10 @@ def test_every_measure_as_force_constraint_and_sensor(kind, pair):
     problem = builder.problem(**configuration(6 * kind + pair))
     own = "measure", "force", "constraint"
     blocks = {name: direction for name, direction in by_block(builder).items() if name.startswith(("tree", *own))}
-    assert_agree(problem, blocks | (chosen(builder, *own) if (kind + pair) % 3 == 0 else {}), steps=4)
+    if (kind + pair) % 3 == 0:
+        assert_agree(problem, blocks | chosen(builder, *own), steps=4)
+    else:
+        assert_agree_together(problem, blocks, steps=4)
 
 
 @pytest.mark.parametrize("slot", ["time", "elongation", "rate", "constraint", "point_force", "torque"])
@@ -191,7 +194,7 @@ def test_every_sensor(kind, own):
     reads = kind == Sensor.ALONG or (SENSOR_WIDTH[kind] == 3 and kind != Sensor.FORCE_ON_BODY)
     numbers = chosen(builder, f"sensor {kind.name.lower()}") if reads else {}
     blocks = list(by_block(builder).items())
-    assert_agree(problem, dict(blocks if own else blocks[kind % 3 :: 3]) | numbers, steps=2)
+    assert_agree_together(problem, dict(blocks if own else blocks[kind % 3 :: 3]) | numbers, steps=2)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -7,7 +7,7 @@ import pytest
 
 from mbsim_cli.model.codes import Joint, Law
 from mbsim_cli.solve.forward import forward, start
-from tests.kernels.differentiate import EPS, assert_agree
+from tests.kernels.differentiate import EPS, assert_agree, assert_agree_together
 from tests.kernels.mechanisms import branches, everything, four_bar, loop, on_single_bodies
 from tests.kernels.test_sensitivities import OF_THEIR_OWN, by_block, chosen, configuration
 
@@ -17,7 +17,7 @@ def test_model_of_everything(k):
     builder = everything()
     problem = builder.problem(**configuration(k))
     blocks = by_block(builder)
-    assert_agree(problem, {name: blocks[name] for name in list(blocks)[k::24]}, steps=1)
+    assert_agree_together(problem, {name: blocks[name] for name in list(blocks)[k::24]}, steps=1)
 
 
 def test_forces_with_kernels_of_their_own():
@@ -29,14 +29,14 @@ def test_forces_with_kernels_of_their_own():
     own = chosen(builder, *OF_THEIR_OWN)
     blocks = {name: row for name, row in by_block(builder).items() if name.startswith(OF_THEIR_OWN)}
     assert len(blocks) == 10
-    assert_agree(problem, blocks | {name: own[name] for name in list(own)[::40]}, steps=1)
+    assert_agree_together(problem, blocks | {name: own[name] for name in list(own)[::40]}, steps=1)
 
 
 def test_loop():
     builder = loop(Joint.FLOATING, Joint.UNIVERSAL)
     problem = builder.problem(**configuration(3))
     blocks = by_block(builder)
-    assert_agree(problem, {name: blocks[name] for name in list(blocks)[::15]}, steps=1)
+    assert_agree_together(problem, {name: blocks[name] for name in list(blocks)[::15]}, steps=1)
 
 
 @pytest.mark.parametrize("projection", ["mass", "identity"])
