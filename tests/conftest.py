@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from mbsim_cli.cli.app import MOST_OBJECTS
 from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.drivers import stepping
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and children would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -36,6 +37,10 @@ if WORKER and COMPILER == "linking":
 # it lacks, which Python 3.11 looks up by this function: a third of the time. Later versions have none.
 if COMPILER == "none" and hasattr(enum.EnumMeta, "__getattr__"):
     del enum.EnumMeta.__getattr__
+
+# A few steps of adaptive integrators go through all that many do: each may be a large part of an interpreted run.
+if COMPILER == "none":
+    stepping.LONGEST = 0.3
 
 # Properties are tried on the same examples each time, however long one takes.
 settings.register_profile("mbsim", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -9,7 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parent / "plain"
 FILES = sorted(map(str, FOLDER.glob("test_*.py")))
-PROCESSES = 3  # each takes longer to start than most files to run
+PROCESSES = 2  # each takes longer to start than most files to run
 # elsewhere: a few steps of what is compiled for no other test
 INTERPRETED = sorted(
     str(path) for path in FOLDER.parents[1].rglob("test_*.py") if "mark.interpreted" in path.read_text()

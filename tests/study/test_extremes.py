@@ -24,7 +24,7 @@ objectives:
   start: {minimum: "r.x + v"}
   both: {expression: "apex**2 - low"}
 gravity: [0, 0, -g]
-analysis: {duration: T, step: 0.04}
+analysis: {duration: T, step: 0.1}
 """
 ANALYSES = ({"formulation": "ali3p-rtdyn1"}, {"formulation": "recursive", "integrator": "rk4"})
 
@@ -64,7 +64,7 @@ def test_the_apex_of_a_throw(analysis, method):
 def test_parabolas_across_a_corner_are_warned_of_in_runs_with_adaptive_steps(control):
     """The apex of 1 - |x - 0.53| does not depend on the speed; three samples give a derivative of 0.12."""
     slid = THROW.replace("maximum: r.z", 'maximum: "1 - abs(r.x - 0.53)"').replace("velocity: [1", "velocity: [v/3")
-    told = mbsim.loads(slid.replace("duration: T, step: 0.04", "step: 0.1, duration: 1, " + ADAPTIVE + control)).run()
+    told = mbsim.loads(slid.replace("duration: T, step: 0.1", "step: 0.1, duration: 1, " + ADAPTIVE + control)).run()
     assert told.objectives["apex"].by("v") > 0.1
     assert any(warning.startswith("d apex / d v has an estimated") for warning in told.warnings)
 
@@ -116,7 +116,7 @@ def test_beside_a_force_that_is_switched_on(method):
         largest = F / m - w * w * x0 * np.cos(w * T)
         return {"largest": largest, "before": -w * w * x0 * np.cos(w * 0.312), "behind": behind}
 
-    found = mbsim.loads(SWITCHED).run(sensitivity=method).objectives
+    found = mbsim.loads(SWITCHED.replace("duration: 0.6", "duration: 0.34")).run(sensitivity=method).objectives
     numbers = np.array([m, k, F, T, x0])
     for name, value in expected(*numbers).items():
         gradient = [expected(*(numbers + row))[name].imag / 1e-30 for row in 1e-30j * np.eye(5)]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from mbsim_cli.kernels.drivers import stepping
 from tests.conftest import WITHOUT_COMPILER
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
@@ -20,9 +19,3 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if COMPILED and HERE in item.path.parents:
             item.add_marker(pytest.mark.skip(reason=WITHOUT_COMPILER))
-
-
-@pytest.fixture
-def long_steps(monkeypatch):
-    """Steps of adaptive integrators may be a large part of a short run: a few go through all that many do."""
-    monkeypatch.setattr(stepping, "LONGEST", 0.3)

@@ -32,7 +32,7 @@ def assert_exact(problem, directions, integrator, steps, step, **options):
     return found
 
 
-def test_order(long_steps):
+def test_order():
     """Values and gradients of rk4 fall with the fourth power of the step."""
     builder = loop(Joint.UNIVERSAL, Joint.SPHERICAL)
     problem, directions = builder.problem(), some(builder, 1)
@@ -68,7 +68,7 @@ MARKED = [pytest.param(k, marks=[pytest.mark.slow] * (k in LONG), id=k.name.lowe
 
 
 @pytest.mark.parametrize("joint", MARKED)
-def test_gradients_of_what_was_computed(joint, long_steps):
+def test_gradients_of_what_was_computed(joint):
     """Loops with each joint inside and cut, Euler parameters among them, by steps of both kinds."""
     builder = loop(joint, joint)
     problem, directions = builder.problem(), some(builder, 2)
@@ -78,7 +78,7 @@ def test_gradients_of_what_was_computed(joint, long_steps):
 
 
 @pytest.mark.parametrize("mechanism", [four_bar, three_cranks])
-def test_redundant_constraints(mechanism, long_steps):
+def test_redundant_constraints(mechanism):
     builder = mechanism()
     problem, directions = builder.problem(), some(builder, 1)
     assert_exact(problem, directions, "rk4", 2, 0.01)
@@ -88,7 +88,7 @@ def test_redundant_constraints(mechanism, long_steps):
     ("integrator", "every", "joint"),
     [("rk4", 15, Joint.REVOLUTE), ("dop853", 15, Joint.SPHERICAL), ("esdirk", 120, Joint.REVOLUTE)],
 )
-def test_adjoint(integrator, every, joint, long_steps):
+def test_adjoint(integrator, every, joint):
     builder = loop(joint, joint)
     builder.every_sensor()
     chosen = {"integrator": integrator, "step": 0.01, "gradient_tolerance": 1e-12, **ALI1P}

@@ -5,6 +5,7 @@ import pytest
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.drivers import stepping
 from mbsim_cli.kernels.drivers.stepping import TIME
 from mbsim_cli.kernels.integrators.runge_kutta import REJECTED, STEPS
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
@@ -72,7 +73,8 @@ def test_fixed_steps_lock_too(tmp_path):
 
 
 @pytest.mark.parametrize(("integrator", "time"), [("dop853", "0.25"), ("esdirk", "0.20642")])
-def test_too_few_steps_are_named(tmp_path, integrator, time):
+def test_too_few_steps_are_named(tmp_path, monkeypatch, integrator, time):
+    monkeypatch.setattr(stepping, "LONGEST", 0.05)
     _, why = ended(tmp_path, FOLDING, integrator=integrator, max_steps=5)
     assert f"all 5 steps that max_steps allows were tried before t = {time} s" in why and "more max_steps" in why
 

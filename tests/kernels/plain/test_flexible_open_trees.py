@@ -54,7 +54,7 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("integrator", "step", "rows", "formulation"), RUNS)
-def test_gradients(chain, long_steps, integrator, step, rows, formulation):
+def test_gradients(chain, integrator, step, rows, formulation):
     """Direct and adjoint ones along parameters and the numbers of nodes, against the complex step of the run."""
     options = {"integrator": integrator, "step": step, "formulation": formulation, "gradient_tolerance": 1e-12}
     problem = chosen(chain, rows, **options, tolerance=1e-3, absolute_tolerance=1e-3)

@@ -22,7 +22,7 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("integrator", "step", "rows", "formulation"), RUNS)
-def test_every_integrator(long_steps, integrator, step, rows, formulation):
+def test_every_integrator(integrator, step, rows, formulation):
     builder = ball_and_arm()
     builder.every_sensor()
     options = {"integrator": integrator, "step": step, "formulation": formulation} | LOOSE
@@ -30,7 +30,7 @@ def test_every_integrator(long_steps, integrator, step, rows, formulation):
 
 
 @pytest.mark.parametrize(("integrator", "step", "rows", "formulation"), RUNS[-2:])
-def test_rows_lie_inside_steps(long_steps, integrator, step, rows, formulation):
+def test_rows_lie_inside_steps(integrator, step, rows, formulation):
     """So that the cases above see interpolants."""
     options = {"integrator": integrator, "step": step, "formulation": formulation, "sensitivity": "adjoint"} | LOOSE
     tape = Tape()
