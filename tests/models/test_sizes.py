@@ -7,6 +7,8 @@ import pytest
 
 import mbsim_cli as mbsim
 from mbsim_cli import assembly, spec
+from mbsim_cli.assembly.elements.unsmooth_laws import event_times_of, jumps_of
+from mbsim_cli.errors import ModelError
 from mbsim_cli.model.coordinates import are_elastic
 from mbsim_cli.model.scales import units_of
 from mbsim_cli.solve.initial import assemble_closed
@@ -177,3 +179,54 @@ def test_units_of_modes_are_motions_of_nodes_or_else_of_the_body(tmp_path):
         found.append(units_of(problem.model, problem.theta)[0][are_elastic(problem.model.tree)])
     assert found[0].max() < 1e3 * found[0].min()
     assert found[1] / (m * np.sqrt(kg)) == pytest.approx(found[0], rel=1e-6)
+
+
+SLIDER = """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {{start: 0.3123}}
+bodies: {{cart: {{mass: 1}}}}
+joints: {{x: {{type: prismatic, bodies: [ground, cart], point: origin, axis: x}}}}
+laws: {{way: {law}}}
+{driven}: {{drive: {{type: {kind}, coordinate: x.displacement, law: way}}}}
+analysis: {{formulation: {formulation}, step: {duration}/1000, duration: {duration}, sensitivity: {{method: ddm}}}}
+"""
+
+
+def driven(law, duration="1", formulation="recursive", driven="constraints", kind="motion"):
+    """The assembled problem of a body whose displacement, or force, is a law."""
+    text = SLIDER.format(law=law, duration=duration, formulation=formulation, driven=driven, kind=kind)
+    return assembly.build(mbsim.loads(text).file).problem
+
+
+@pytest.mark.parametrize("size", [1e-7, 1, 1e4])
+def test_rates_of_laws_of_any_size_may_not_jump(size):
+    """Below 1e-6 m/s open trees took such laws, and their motion lacked the impulse."""
+    with pytest.raises(ModelError, match="the rate of the law jumps"):
+        driven(f"{{type: spline, between: linear, times: [0, 0.5, 1], values: [0, 0, {size}]}}")
+
+
+@pytest.mark.parametrize("size", [1e-7, 1, 1e4])
+def test_laws_of_any_size_may_not_jump(size):
+    with pytest.raises(ModelError, match="the law is not continuous"):
+        constants = f"{{type: constant, value: {size}}}, {{type: constant, value: {1.1 * size}}}"
+        driven(f"{{type: piecewise, breaks: [0.5], laws: [{constants}]}}")
+
+
+@pytest.mark.parametrize("time", [1e-8, 1, 1e6])
+def test_laws_may_change_within_any_time(time):
+    """Where they change within 2e-5 s they were refused: as jumps counted their changes within 1e-10 s."""
+    pulse = f"{{type: harmonic, amplitude: 1, angular_frequency: 1.5*pi/{time}}}"
+    pieces = f"{{type: piecewise, breaks: [{time}], laws: [{pulse}, {{type: constant, value: -1}}]}}"
+    driven(pieces, duration=2 * time)
+
+
+@pytest.mark.parametrize(("to", "kind"), [("constraints", "motion"), ("forces", "drive")])
+def test_a_pulse_is_the_same_in_a_short_run_and_in_a_long_one(to, kind):
+    """One shorter than a hundredth of the run counted as jumping where it begins and ends."""
+    power = 3 if kind == "motion" else 1
+    wave = f"{{type: harmonic, amplitude: 2, angular_frequency: pi/0.005, power: {power}}}"
+    pulse = f"{{type: windowed, start: start, end: start + 0.005, law: {wave}}}"
+    short, long = (driven(pulse, duration, "ali3p-rtdyn1", to, kind) for duration in (0.4, 4))
+    assert jumps_of(long) == jumps_of(short)
+    assert len(event_times_of(long, long.theta_rho)) == len(event_times_of(short, short.theta_rho)) == 2

@@ -519,5 +519,5 @@ def test_second_derivatives_by_instants_at_which_laws_change(tmp_path):
 def test_how_small_a_jump_counts(jump, slope, rate_jumps, acceleration_jumps):
     """Rates are exact, and accelerations are differences of them."""
     away = np.array([0.0, 0.1, 0.2, 0.5, 0.6])
-    edge = Edge(0, [], before=1.0 - away, behind=1.0 + jump + slope * away)
+    edge = Edge(0, [], before=1.0 - away, behind=1.0 + jump + slope * away, largest=1.0)
     assert (edge.rate_jumps, edge.acceleration_jumps) == (rate_jumps, acceleration_jumps)

@@ -149,15 +149,18 @@ class LawTable:
 
     def _check_continuity(self, path: str, law: Any, first: int, system: System) -> None:
         """Record an issue if a law composed of others jumps."""
-        breaks = list(self._breaks(law))
-        if not breaks:
+        places = np.unique(list(self._breaks(law)))
+        if not places.size:
             return
         laws, theta = self.table(), system.theta.values()
-        for place in breaks:
-            before = law_value(laws, theta, first, place - _BESIDE * max(1.0, abs(place)))[0]
-            behind = law_value(laws, theta, first, place)[0]
-            if abs(behind - before) > _JUMP * max(1.0, abs(before), abs(behind)):
-                message = f"the law is not continuous: it jumps from {before:g} to {behind:g} at {place:g}"
+        before, behind, between = (
+            np.array([law_value(laws, theta, first, x)[:2] for x in at]).reshape(-1, 2)  # value and slope
+            for at in (np.nextafter(places, -np.inf), places, places[:-1] + _BETWEEN * np.diff(places))
+        )
+        sizes = np.abs(np.concatenate([before, behind, between])) * [1.0, np.abs(places).max()]
+        for place, here, there in zip(places, before[:, 0], behind[:, 0], strict=True):
+            if abs(there - here) > _JUMP * np.nanmax(sizes):
+                message = f"the law is not continuous: it jumps from {here:g} to {there:g} at {place:g}"
                 system.issue(path, message, "laws must meet where one takes over, and be zero at a window's ends")
 
 
@@ -168,7 +171,8 @@ def _end(numbers: Numbers, breaks: Sequence[Any], k: int) -> Scalar:
     return EVERYWHERE if k else -EVERYWHERE
 
 
-_BESIDE, _JUMP = 1e-10, 1e-6  # step aside, and change over it that is a jump, relative
+_BETWEEN = 0.37  # of the way from one end of a piece to the next: where sizes are taken
+_JUMP = 1e-6  # change that is a jump, over the largest value, or slope times argument
 
 
 def _sine(numbers: Numbers, law: Any) -> tuple[Scalar, ...]:

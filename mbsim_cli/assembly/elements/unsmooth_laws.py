@@ -34,9 +34,12 @@ from mbsim_cli.solve.breakpoints import (
 from mbsim_cli.solve.sides import shift_of, sides_of
 from mbsim_cli.spec.model_file import ModelFile
 
-JUMP = 1e-6  # of a rate, over the rate, that counts as one
-ASIDE = 1e-6  # of the duration: interval of a difference of rates that gives an acceleration
-FAR = 1e-2  # of the duration: distance from a breakpoint at which the size of accelerations is taken
+JUMP = 1e-6  # of a value or rate, over the largest one of the law, that counts as one
+ASIDE = 1e-6  # of the duration: interval of a difference of rates that gives an acceleration,
+NEXT = 1e-3  # and of the time to the next breakpoint, at most,
+ROUNDED_TIME = 1e-10  # and of the duration, at least
+FAR = 1e-2  # of the duration: distance from a breakpoint at which the size of accelerations is taken,
+HALFWAY = 0.4  # and of the time to the next breakpoint, at most
 ACCELERATION_JUMP = 1e-4  # over these accelerations, that counts as a jump
 SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
 ALIKE = 1e-9  # relative difference of rates of breakpoints that counts as zero
@@ -46,23 +49,25 @@ SMOOTHER = (
 )
 CLOSE = 1e-6  # of an output interval: shortest time between changes over which time points inside steps are read
 LONG = 1e3  # shifts of a breakpoint: the same, so that time points lie farther inside steps than shifts
-SAMPLES = 101  # times at which the largest rate of a law is searched
+SAMPLES = 101  # times at which the largest rate of a law is searched,
+BETWEEN = 0.37  # and of the time between two breakpoints
 TWO, FOUR = 2, 4  # time points on each side of a split: a line through fewer than four misses small corners
 
 
 class Edge(NamedTuple):
-    """Breakpoints of a law at one time, and its rates (5,) on both sides, as from ``_rates``."""
+    """Breakpoints of a law at one time, its rates (5,) on both sides, as from ``_rates``, and its largest rate."""
 
     law: int
     points: list[Breakpoint]
     before: np.ndarray
     behind: np.ndarray
+    largest: float
 
     @property
     def rate_jumps(self) -> bool:
         """Whether the rate of the law jumps."""
         before, behind = self.before[0], self.behind[0]
-        return bool(abs(before - behind) > JUMP * max(1.0, abs(before), abs(behind)))
+        return bool(abs(before - behind) > JUMP * max(self.largest, abs(before), abs(behind)))
 
     @property
     def acceleration_jumps(self) -> bool:
@@ -75,7 +80,7 @@ class Edge(NamedTuple):
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
     """Report laws whose rates jump, and simultaneous jumps of accelerations that parameters would separate."""
     driving = list(driving_edges(problem))
-    for law, points, before, behind in (edge for edge in driving if edge.rate_jumps):
+    for law, points, before, behind, _ in (edge for edge in driving if edge.rate_jumps):
         message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {points[0].time:.6g} s"
         hint = "formulations of open trees know no impulses; make it smooth, or use formulation: ali3p-rtdyn1"
         issue(problem.names.laws[law], message, hint)
@@ -224,8 +229,17 @@ def driving_edges(problem: Problem, driving: np.ndarray | None = None) -> Iterat
     """Edges of the laws that drive coordinates, of those of constraints if no others are given."""
     driving = problem.model.constraints.law if driving is None else driving
     for law in dict.fromkeys(driving.tolist()):
-        for group in groups_in_run(_edges(problem, law), problem.options.end):
-            yield Edge(law, group, *_rates(problem, law, group))
+        yield from _edges_of(problem, law, groups_in_run(_edges(problem, law), problem.options.end))
+
+
+def _edges_of(problem: Problem, law: int, groups: list[list[Breakpoint]]) -> Iterator[Edge]:
+    """Edges of a law, of whose breakpoints those at one time are a group."""
+    times = [-inf, *sorted(point.time for point in _edges(problem, law)), inf] if groups else []
+    largest = _largest(problem, law) if groups else 0.0
+    for group in groups:
+        before, behind = _beside(problem, group)
+        gap = min(before - times[bisect_left(times, before) - 1], times[bisect_right(times, behind)] - behind)
+        yield Edge(law, group, *_rates(problem, law, group, gap), largest=largest)
 
 
 def has_breakpoints(problem: Problem) -> bool:
@@ -273,10 +287,9 @@ def jumps_of(problem: Problem) -> frozenset[int]:
     found = {point.numbers[0] for law, group, *_ in _jumping_forces(problem) if law in moving for point in group}
     for law in set(problem.model.constraints.law.tolist()) - {NONE}:
         edges = [point for point in _edges(problem, law) if near < point.time <= end + near]
-        for group in grouped(edges, near):
-            edge = Edge(law, group, *_rates(problem, law, group))
+        for edge in _edges_of(problem, law, grouped(edges, near)):
             if edge.rate_jumps or edge.acceleration_jumps:
-                found |= {point.numbers[0] for point in group}
+                found |= {point.numbers[0] for point in edge.points}
     return frozenset(found)
 
 
@@ -297,9 +310,10 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
     jumping = acceleration_jumps(edges)
     groups = _moved_apart(jumping, options.end, problem.theta_rho) if stepped or summed else ()
     apart = {point for group in groups for point in group}
-    for law, group, before, behind in edges:
+    for edge in edges:
+        law, group = edge.law, edge.points
         when = _moved_instant(problem, group)
-        if sentence := _of_jump(problem, law, group[0].time, before, behind, when):
+        if sentence := _of_jump(problem, edge, when):
             warn(law, sentence, SMOOTHER)
         if when and not apart.isdisjoint(group):
             which = "derivatives by it are" if stepped else "derivatives by it of integrals and smooth maxima are"
@@ -362,13 +376,14 @@ def _jumps_at_end(problem: Problem) -> Iterator[tuple[int, float]]:
             yield law, time
 
 
-def _of_jump(problem: Problem, law: int, time: float, before: np.ndarray, behind: np.ndarray, when: str) -> str:
+def _of_jump(problem: Problem, edge: Edge, when: str) -> str:
     """A sentence, or none, on a rate of a driving law that jumps during a run, ``when`` parameters move it."""
-    options = problem.options
-    size, nearby = abs(behind[0] - before[0]), max(np.abs(before).max(), np.abs(behind).max())
-    if options.integrated or not size > SLIGHT * nearby or not size > SLIGHT * _largest(problem, law):
+    options, before, behind = problem.options, edge.before, edge.behind
+    largest = max(edge.largest, np.abs(before).max(), np.abs(behind).max())
+    if options.integrated or not abs(behind[0] - before[0]) > SLIGHT * largest:
         return ""
-    jump = f"the rate of the law jumps from {before[0]:.4g} to {behind[0]:.4g} {when or f'at {time:.6g} s'}"
+    place = when or f"at {edge.points[0].time:.6g} s"
+    jump = f"the rate of the law jumps from {before[0]:.4g} to {behind[0]:.4g} {place}"
     if options.analysis == "inverse_dynamics":
         return f"{jump}: torques lack its impulse"
     more = ", and derivatives by this time are wrong, however short they are" if when else ""
@@ -376,8 +391,10 @@ def _of_jump(problem: Problem, law: int, time: float, before: np.ndarray, behind
 
 
 def _largest(problem: Problem, law: int, order: int = 1) -> float:
-    """Largest rate of a law during a run, or for ``order`` 0 largest value."""
-    times, laws = np.linspace(0.0, problem.options.end, SAMPLES), problem.model.laws
+    """Largest rate of a law during a run, also of short pulses, or for ``order`` 0 largest value."""
+    laws, end = problem.model.laws, problem.options.end
+    ends = np.unique(np.clip([0.0, *(point.time for point in _edges(problem, law)), end], 0.0, end))
+    times = [*np.linspace(0.0, end, SAMPLES), *(ends[:-1] + BETWEEN * np.diff(ends))]
     return float(np.nanmax(np.abs([law_value(laws, problem.theta, law, t)[order] for t in times]), initial=0.0))
 
 
@@ -399,9 +416,14 @@ def _beside(problem: Problem, group: Sequence[Breakpoint]) -> tuple[float, float
     return group[0].time - least, group[-1].time + least
 
 
-def _rates(problem: Problem, law: int, group: Sequence[Breakpoint]) -> np.ndarray:
-    """Rates of a law on both sides of a point (2, 5): there, at two time points nearby, and at two farther away."""
-    away = problem.options.end * np.array([0.0, ASIDE, 2.0 * ASIDE, FAR, FAR + ASIDE])
+def _rates(problem: Problem, law: int, group: Sequence[Breakpoint], gap: float = inf) -> np.ndarray:
+    """Rates of a law on both sides of a point (2, 5): there, at two time points nearby, and at two farther away.
+
+    ``gap`` is the time to the next breakpoint.
+    """
+    end = problem.options.end
+    aside, far = max(min(ASIDE * end, NEXT * gap), ROUNDED_TIME * end), min(FAR * end, HALFWAY * gap)
+    away = np.array([0.0, aside, 2.0 * aside, far, far + aside])
     before, behind = _beside(problem, group)
     laws, sides = problem.model.laws, (before - away, behind + away)
     return np.array([[law_value(laws, problem.theta, law, t)[1] for t in side] for side in sides])
