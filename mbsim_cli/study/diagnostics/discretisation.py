@@ -36,6 +36,7 @@ LEAST = 8  # steps that a run needs for a comparison with half as many
 WHOLE = 1e-9  # of a step
 UNRESOLVED = 0.5  # relative error above which a derivative counts as unresolved
 TOO_LARGE = 0.1  # error of a relative derivative (parameter times derivative), over the objective
+EXCEEDS = 1.0 + 1e-9  # error over a derivative from which it is larger: the most influential one's may be equal to it
 MATTERING = 1e-3  # relative derivative, over the largest one, below which it is ignored
 
 
@@ -298,7 +299,7 @@ def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient
     gradient, off = result.gradient, result.uncertainty.errors[1:]
     size = np.fmax(abs(result.value), result.uncertainty.sizes[0])
     matters = off * np.abs(values_of(plan.parameters)[: len(gradient)]) > TOO_LARGE * size
-    lost = np.flatnonzero((off > np.abs(gradient)) & matters)
+    lost = np.flatnonzero((off > EXCEEDS * np.abs(gradient)) & matters)
     reasons = {
         plan.parameters[k].name: f"forces begin within steps of {step:g} s, so that its error is some {off[k]:.2g}, "
         f"larger than the derivative, {gradient[k]:.2g}; take a shorter step, or an adaptive integrator with "
