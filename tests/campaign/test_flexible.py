@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, reject, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mbsim_cli.errors import AnalysisError
@@ -19,6 +19,7 @@ STEPS = 3
 
 
 def check_gradients(family, seed, file):
+    """Compare all derivatives that exist; whether there is one."""
     problem = problem_of((FAMILIES | RICH_FAMILIES)[family](seed, file), steps=STEPS, sensitivity="ddm")
     # projections are solved to a share of their correction, which the complex step sees and a penalty makes smaller
     problem = replace(problem, options=replace(problem.options, penalty=1e11))
@@ -26,30 +27,32 @@ def check_gradients(family, seed, file):
     try:
         found = direct(problem, list(directions.values()), STEPS)["d_sensors"]
     except AnalysisError:  # steps that are too long for what starts violently
-        reject()
+        return False
     # at a singular position there is no derivative along some; runs say so
     known = {name: d for k, (name, d) in enumerate(directions.items()) if d.any() and np.isfinite(found[..., k]).all()}
-    assume(known)
+    if not known:
+        return False
     assert_agree(problem, known, STEPS, ("position", "velocity", "acceleration", "sensors"))
     weights = weights_of(problem, STEPS)
     exact = np.stack([complex_step(problem, d, STEPS)["sensors"] for d in known.values()], axis=-1)
     sums = summed(exact, weights)
     pulled = adjoint(problem, list(known.values()), STEPS, weights)
     assert (np.abs(pulled - sums) <= 1e-9 * np.abs(sums).max(axis=0)).all(), (pulled, sums)
+    return True
 
 
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(family=st.sampled_from(list(FAMILIES)), seed=st.integers(0, 10**9))
 def test_direct_adjoint_and_complex_step(file, family, seed):
-    check_gradients(family, seed, file)
+    assume(check_gradients(family, seed, file))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("family", RICH_FAMILIES)
 def test_gradients_under_forces_of_all_kinds(file, family, seed):
-    check_gradients(family, seed, file)
+    assert check_gradients(family, seed, file)
 
 
 def check_balances(seed, file, step=2e-4, steps=25):
