@@ -239,7 +239,8 @@ def _edges_of(problem: Problem, law: int, groups: list[list[Breakpoint]]) -> Ite
     for group in groups:
         before, behind = _beside(problem, group)
         gap = min(before - times[bisect_left(times, before) - 1], times[bisect_right(times, behind)] - behind)
-        yield Edge(law, group, *_rates(problem, law, group, gap), largest=largest)
+        sides = _rates(problem, law, group, gap)
+        yield Edge(law, group, sides[0], sides[1], largest)
 
 
 def has_breakpoints(problem: Problem) -> bool:
