@@ -7,10 +7,10 @@ from mbsim_cli.kernels.algorithms.equations.sensors import sense
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree, virtual_motion
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import adjoints, motion_alone, virtual
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.elements import elements
 from mbsim_cli.kernels.elements.element import Element
-from mbsim_cli.kernels.integrators.ali3p import evaluate
 from mbsim_cli.model.codes import ALONG, Axes, Measure
 from mbsim_cli.model.layout import (
     COM,

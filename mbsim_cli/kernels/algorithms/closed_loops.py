@@ -15,26 +15,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import constraint_speeds
 from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, Motion
-from mbsim_cli.kernels.algorithms.systems.contract import (
-    compose,
-    constrain,
-    load,
-    mass,
-    move,
-    move_columns,
-    place,
-    pull_at_rest,
-    pull_rates,
-    pull_residual,
-    rates,
-    shape,
-    tangent,
-    vary_at_rest,
-    vary_bodies_of,
-    vary_equations,
-    vary_rates,
-    vary_residual,
-)
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 
@@ -65,8 +46,8 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
     copy_to(motion.zd, state.zd)
     clear(state.zdd)
     clear(state.lam)
-    load(model, theta, t, state, kin, loops.comp, eq)
-    rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
+    system.load(model, theta, t, state, kin, loops.comp, eq)
+    system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
     for c in range(z.size):
         columns.b[c, 0] = -eq.G[c]
     for r in range(state.lam.size):
@@ -92,16 +73,17 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     kin, comp, eq, columns = loops.kin, loops.comp, loops.eq, loops.d_columns
     moved, change = loops.state, loops.d_state
     copy_to(state.zdd, moved.zdd)
-    load(model, theta, t, moved, kin, comp, eq)
-    tangent(model, theta, t, 0.0, 0.0, moved, eq, kin, comp, loops.factor.T)  # M once more, and what varies with it
+    system.load(model, theta, t, moved, kin, comp, eq)
+    # M once more, and what varies with it
+    system.tangent(model, theta, t, 0.0, 0.0, moved, eq, kin, comp, loops.factor.T)
     copy_to(sens.z, change.z)
     copy_to(sens.zd, change.zd)
     clear(change.zdd)
     clear(change.lam)
-    vary_bodies_of(model, theta, directions, moved, kin, change, loops.tw)
-    vary_residual(model, theta, directions, t, moved, change, eq, kin, comp, loops.tw, columns.b)
+    system.vary_bodies_of(model, theta, directions, moved, kin, change, loops.tw)
+    system.vary_residual(model, theta, directions, t, moved, change, eq, kin, comp, loops.tw, columns.b)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, directions, t, moved, change, eq, kin, loops.tw, loops.other.dphi, columns.e)
+    system.vary_rates(model, theta, directions, t, moved, change, eq, kin, loops.tw, loops.other.dphi, columns.e)
     solve_constrained(loops.factor, SOLVED, columns)
     scaled(-1.0, columns.x, sens.zdd)
     scaled(-1.0, columns.mu, sens.lam)
@@ -162,11 +144,11 @@ class Loops(NamedTuple):
 def factor_at(model, theta, t, z, loops):
     """Place bodies and constraints at z and factorise M with Phi_z there; False where that cannot be done."""
     kin, comp, eq, factor = loops.kin, loops.comp, loops.eq, loops.factor
-    place(model, theta, z, False, kin)
-    constrain(model, theta, t, z, kin, eq)
-    shape(model, theta, kin)
-    compose(model, kin, comp)
-    mass(model, theta, kin, comp, factor.T)
+    system.place(model, theta, z, False, kin)
+    system.constrain(model, theta, t, z, kin, eq)
+    system.shape(model, theta, kin)
+    system.compose(model, kin, comp)
+    system.mass(model, theta, kin, comp, factor.T)
     return factor_penalised(RATIO, factor)
 
 
@@ -274,16 +256,16 @@ def _vary_position(model, theta, t, directions, loops, state, sens):
     """
     kin, eq, columns, still = loops.kin, loops.eq, loops.d_columns, loops.zero
     nothing = loops.d_state.zdd
-    move(model, theta, Motion(state.z, still, still), kin)
+    system.move(model, theta, Motion(state.z, still, still), kin)
     copy_to(sens.z, loops.d_raw)
     clear(nothing)
     for _ in range(MOST):
-        vary_bodies_of(
+        system.vary_bodies_of(
             model, theta, directions, Motion(state.z, still, still), kin, Motion(sens.z, nothing, nothing), loops.tw
         )  # fmt: skip
-        vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, loops.tw, columns.e)
+        system.vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, loops.tw, columns.e)
         load, rests = Load(loops.x, loops.mu), (loops.rest, loops.other)
-        vary_at_rest(
+        system.vary_at_rest(
             model, theta, directions, state.z, sens.z, eq.lines, kin, loops.comp, loops.tw, (load, load), rests
         )
         _add_mass_times_change(loops, sens.z)
@@ -324,13 +306,15 @@ def _vary_velocity(model, theta, t, directions, loops, state, sens):
     """Variations of the projected z', after those of z."""
     kin, eq, columns, still = loops.kin, loops.eq, loops.d_columns, loops.zero
     nothing = loops.d_state.zdd
-    move(model, theta, Motion(state.z, state.zd, still), kin)
+    system.move(model, theta, Motion(state.z, state.zd, still), kin)
     clear(nothing)
-    vary_bodies_of(
+    system.vary_bodies_of(
         model, theta, directions, Motion(state.z, state.zd, still), kin, Motion(sens.z, sens.zd, nothing), loops.tw
     )  # fmt: skip
     load, rests = Load(loops.y, loops.nu), (loops.rest, loops.other)
-    vary_at_rest(model, theta, directions, state.z, sens.z, eq.lines, kin, loops.comp, loops.tw, (load, load), rests)
+    system.vary_at_rest(
+        model, theta, directions, state.z, sens.z, eq.lines, kin, loops.comp, loops.tw, (load, load), rests
+    )
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     moved, d_moved = loops.state, loops.d_state
     copy_to(state.z, moved.z)
@@ -338,7 +322,7 @@ def _vary_velocity(model, theta, t, directions, loops, state, sens):
     clear(moved.zdd)
     copy_to(sens.z, d_moved.z)
     copy_to(sens.zd, d_moved.zd)
-    vary_rates(model, theta, directions, t, moved, d_moved, eq, kin, loops.tw, columns.e, loops.other.dphi)
+    system.vary_rates(model, theta, directions, t, moved, d_moved, eq, kin, loops.tw, columns.e, loops.other.dphi)
     copy_to(loops.rest.dG, columns.b)
     solve_constrained(loops.factor, SOLVED, columns)
     add_scaled(-1.0, columns.x, sens.zd)
@@ -383,17 +367,17 @@ def pull_accelerations(model, theta, t, state, work, adj):
     kin, eq, columns, moved = loops.kin, loops.eq, loops.d_columns, loops.state
     if not accelerate(model, theta, t, Motion(state.z, state.zd, moved.zdd), work.dyn, moved.lam):
         return False, 1.0
-    load(model, theta, t, moved, kin, loops.comp, eq)
-    move_columns(model, theta, moved, kin)
+    system.load(model, theta, t, moved, kin, loops.comp, eq)
+    system.move_columns(model, theta, moved, kin)
     copy_to(adj.zdd, work.hat)
     copy_to(adj.zdd, columns.b)
     copy_to(adj.lam, columns.e)
     solve_constrained(loops.factor, SOLVED, columns)
     scaled(-1.0, columns.x, work.virtual.mu)
     scaled(-1.0, columns.mu, work.nu)
-    pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, adj)
+    system.pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, adj)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    pull_rates(model, theta, t, moved, eq, kin, loops.comp, work.none, work.no_nu, work.nu, adj)
+    system.pull_rates(model, theta, t, moved, eq, kin, loops.comp, work.none, work.no_nu, work.nu, adj)
     error = share_of(adj.zdd, work.hat)
     clear(adj.zdd)
     clear(adj.lam)
@@ -420,19 +404,19 @@ def pull_settled(model, theta, t, work, state, adj):
     loops = work.open_tree
     kin, eq, columns = loops.kin, loops.eq, loops.d_columns
     factor_at(model, theta, t, state.z, loops)
-    move(model, theta, Motion(state.z, state.zd, loops.zero), kin)
+    system.move(model, theta, Motion(state.z, state.zd, loops.zero), kin)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     copy_to(adj.zd, columns.b)
     clear(columns.e)
     solve_constrained(loops.factor, SOLVED, columns)
     scaled(-1.0, columns.x, work.virtual.mu)
     scaled(-1.0, columns.mu, work.nu)
-    pull_rates(
+    system.pull_rates(
         model, theta, t, Motion(state.z, state.zd, loops.zero), eq, kin, loops.comp, work.none, work.nu, work.no_nu, adj
     )  # fmt: skip
     clear(work.rest.z)
     resting = LoadedMotion(state.z, loops.zero, loops.y, loops.nu)
-    pull_at_rest(model, theta, t, resting, eq, work.still, loops.comp, work.virtual, work.no_nu, work.rest)
+    system.pull_at_rest(model, theta, t, resting, eq, work.still, loops.comp, work.virtual, work.no_nu, work.rest)
     add_scaled(1.0, work.rest.z, adj.z)
     clear(adj.zdd)
     _pull_position(model, theta, t, work, state, adj)
@@ -458,7 +442,9 @@ def _pull_position(model, theta, t, work, state, adj):
         _add_transposed(loops, work, adj.z)
         clear(work.rest.z)
         resting = LoadedMotion(state.z, loops.zero, loops.x, loops.mu)
-        pull_at_rest(model, theta, t, resting, loops.eq, work.still, loops.comp, work.virtual, work.nu, work.rest)
+        system.pull_at_rest(
+            model, theta, t, resting, loops.eq, work.still, loops.comp, work.virtual, work.nu, work.rest
+        )
         scaled(-1.0, work.nu, work.nu)
         _add_transposed(loops, work, work.rest.z)
         copy_to(work.rest.z, columns.b)

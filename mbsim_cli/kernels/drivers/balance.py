@@ -20,17 +20,7 @@ from mbsim_cli.kernels.algorithms.reactions.systems import (
     read_reactions,
     vary_read,
 )
-from mbsim_cli.kernels.algorithms.systems.contract import (
-    constrain,
-    evaluate,
-    move,
-    place,
-    rates,
-    tangent,
-    vary_bodies_of,
-    vary_rates,
-    vary_residual,
-)
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.record import recorded_motion
@@ -66,7 +56,7 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
             evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
             if not factor_penalised(control.projection_ratio, factor):
                 return Status.SINGULAR.value, row
-            rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
+            system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
             copy_to(eq.G, work.column.b)
             copy_to(eq.phi2, work.column.e)
             x, mu = as_column(state.zdd), as_column(state.lam)
@@ -103,8 +93,8 @@ def stand_at(record, row, zdd, lam, kin, state):
 @kernel
 def evaluate_with_mass(model, theta, t, at_center, state, kin, comp, eq, factor):
     """Equations at the state, and M in ``factor.T``."""
-    evaluate(model, theta, t, at_center, state, kin, comp, eq)
-    tangent(model, theta, t, 0.0, 0.0, state, eq, kin, comp, factor.T)
+    system.evaluate(model, theta, t, at_center, state, kin, comp, eq)
+    system.tangent(model, theta, t, 0.0, 0.0, state, eq, kin, comp, factor.T)
 
 
 @kernel
@@ -169,10 +159,10 @@ def _take_forces(factor, columns):
 def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra):
     """Derivatives of accelerations and multipliers, at the state evaluated last."""
     columns, resting = extra.projections.acceleration, extra.resting
-    vary_bodies_of(model, theta, directions, state, kin, sens, extra.twists)
-    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, extra.twists, columns.b)
+    system.vary_bodies_of(model, theta, directions, state, kin, sens, extra.twists)
+    system.vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, extra.twists, columns.b)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, directions, t, state, sens, eq, kin, extra.twists, resting.velocity.dphi, columns.e)
+    system.vary_rates(model, theta, directions, t, state, sens, eq, kin, extra.twists, resting.velocity.dphi, columns.e)
     clear(sens.lam)
     take_solution(model, theta, state.z, False, kin, factor, columns, sens.zdd, sens.lam)
 
@@ -187,9 +177,9 @@ def find_recorded_forces(model, theta, at_center, record, row, multiplier, work)
     """Evaluate the motion at a row of a record, and all forces there by the multipliers (m,); return both."""
     kin, comp, eq = work.kin, work.comp, work.eq
     t, state = record.time[row], recorded_motion(record, row)
-    place(model, theta, state.z, at_center, kin)
-    move(model, theta, state, kin)
-    constrain(model, theta, t, state.z, kin, eq)
+    system.place(model, theta, state.z, at_center, kin)
+    system.move(model, theta, state, kin)
+    system.constrain(model, theta, t, state.z, kin, eq)
     expect_recorded(record.expected, row, kin)
     loaded = LoadedMotion(state.z, state.zd, state.zdd, multiplier)
     find_forces(model, theta, t, loaded, kin, comp, eq)
@@ -211,7 +201,7 @@ def observe_reactions(
         if directions.dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             sens = LoadedMotion(dz, dzd, dzdd, d_multiplier[row])
-            vary_bodies_of(model, theta, directions, motion_alone(state), kin, sens, tw)
+            system.vary_bodies_of(model, theta, directions, motion_alone(state), kin, sens, tw)
             vary_read(
                 model, theta, directions, reactions, record.time[row], state, sens, kin, comp, eq, tw, dQ, d_out[row]
             )
@@ -221,8 +211,8 @@ def observe_reactions(
 def constraint_jacobians(model, theta, at_center, work, time, position, J_out):
     """Phi_z (N, m, n) at many time points."""
     for row in range(time.size):
-        place(model, theta, position[row], at_center, work.kin)
-        constrain(model, theta, time[row], position[row], work.kin, work.eq)
+        system.place(model, theta, position[row], at_center, work.kin)
+        system.constrain(model, theta, time[row], position[row], work.kin, work.eq)
         copy_to(work.eq.J, J_out[row])
 
 
@@ -232,8 +222,8 @@ def reactions_to(model, theta, reactions, at_center, work, time, position, multi
     kin, comp, eq = work.kin, work.comp, work.eq
     for row in range(time.size):
         z = position[row]
-        place(model, theta, z, at_center, kin)
-        constrain(model, theta, time[row], z, kin, eq)
+        system.place(model, theta, z, at_center, kin)
+        system.constrain(model, theta, time[row], z, kin, eq)
         for k in range(multiplier.shape[1]):
             state = LoadedMotion(z, z, z, multiplier[row, k])  # of which z and the multipliers are read
             find_multiplier_forces(model, theta, state, kin, comp, eq)

@@ -7,15 +7,7 @@ from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded, follo
 from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, at_origin2, column_at_origin, pose_of
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
-from mbsim_cli.kernels.algorithms.systems.contract import (
-    energies,
-    move_bodies,
-    move_columns,
-    place,
-    read_sensors,
-    vary_bodies_of,
-    vary_readings,
-)
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.compiler.simd import at, block, width
 from mbsim_cli.kernels.drivers.record import recorded_motion
@@ -34,17 +26,17 @@ def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record,
     """``observe`` for rows from first to last."""
     for row in range(first, last):
         t, state, force = record.time[row], recorded_motion(record, row), record.reaction[row]
-        place(model, theta, state.z, at_center, kin)
-        move_bodies(model, theta, state, kin)
+        system.place(model, theta, state.z, at_center, kin)
+        system.move_bodies(model, theta, state, kin)
         expect_recorded(record.expected, row, kin)
-        read_sensors(model, theta, t, state, force, kin, record.sensors[row])
-        energies(model, theta, t, state, force, kin, record.energy[row])
+        system.read_sensors(model, theta, t, state, force, kin, record.sensors[row])
+        system.energies(model, theta, t, state, force, kin, record.energy[row])
         if directions.dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             sens = LoadedMotion(dz, dzd, dzdd, d_record.reaction[row])
-            move_columns(model, theta, state, kin)
-            vary_bodies_of(model, theta, directions, state, kin, sens, tw)
-            vary_readings(model, theta, directions, t, state, sens, kin, tw, d_record.sensors[row])
+            system.move_columns(model, theta, state, kin)
+            system.vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+            system.vary_readings(model, theta, directions, t, state, sens, kin, tw, d_record.sensors[row])
 
 
 # Angles between bodies along the rows of a motion that is computed already.
@@ -55,8 +47,8 @@ def follow_rows(model, theta, kin, turns, record):
     """Fill the rows of expected angles, from ``turns`` on; between rows they change by the mean of their rates."""
     for row in range(record.time.size):
         half = 0.5 * (record.time[row] - turns.time[0])
-        place(model, theta, record.position[row], True, kin)
-        move_bodies(model, theta, recorded_motion(record, row), kin)
+        system.place(model, theta, record.position[row], True, kin)
+        system.move_bodies(model, theta, recorded_motion(record, row), kin)
         for j in range(turns.measure.size):
             m = turns.measure[j]
             _, rate, _ = measure_and_rate(model, theta, m, kin)

@@ -1,7 +1,7 @@
 """Common parts of the time loops of open trees: the size of the first step, one time point by itself."""
 
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
-from mbsim_cli.kernels.algorithms.systems.contract import measure, move, place, vary_bodies_of, vary_measure
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, merged
 from mbsim_cli.kernels.compiler.simd import block, put, width
 from mbsim_cli.kernels.drivers.stepping import LONGEST, TIME
@@ -45,12 +45,12 @@ def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wan
     drive(model, theta, 0.0, open_tree, state.z, state.zd)
     vary_drive(model, theta, dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
     put_on_manifold(model, theta, 0.0, directions, open_tree, state, sens)
-    place(model, theta, state.z, True, kin)
-    move(model, theta, state, kin)
-    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+    system.place(model, theta, state.z, True, kin)
+    system.move(model, theta, state, kin)
+    system.vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     for i in range(wanted.size):
-        value_out[i] = measure(model, theta, wanted[i], state, kin)
+        value_out[i] = system.measure(model, theta, wanted[i], state, kin)
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)
-            value = vary_measure(model, theta, directions, wanted[i], g, k, state, sens, kin, tw)
+            value = system.vary_measure(model, theta, directions, wanted[i], g, k, state, sens, kin, tw)
             put(d_value_out, i, k, value)

@@ -11,16 +11,7 @@ from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies, clear_motion
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Virtual
 from mbsim_cli.kernels.algorithms.reactions.systems import pull_read
-from mbsim_cli.kernels.algorithms.systems.contract import (
-    evaluate,
-    move,
-    move_columns,
-    place,
-    pull_rates,
-    pull_readings,
-    pull_residual,
-    read_sensors,
-)
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.drivers.balance import evaluate_with_mass, find_recorded_forces, stand_at, take_solution
 from mbsim_cli.kernels.drivers.record import recorded_motion
@@ -44,18 +35,18 @@ def pull_time_points(model, theta, record, asked, work, pulling, out):
     for row in range(record.time.size):
         t = record.time[row]
         stand_at(record, row, record.acceleration[row], record.lam[row], kin, state)
-        evaluate(model, theta, t, False, state, kin, comp, eq)
-        move_columns(model, theta, state, kin)
+        system.evaluate(model, theta, t, False, state, kin, comp, eq)
+        system.move_columns(model, theta, state, kin)
         clear_motion(adj)
         if asked.mu.shape[0] > 0:
             copy_to(asked.mu[row], pulling.virtual.mu)
-            pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, asked.nu[row], adj)
+            system.pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, asked.nu[row], adj)
         if asked.nu1.shape[0] > 0:
             move_lines(model, theta, eq.lines, kin, eq.line_rates)
-            pull_rates(model, theta, t, state, eq, kin, comp, pulling.none, asked.nu1[row], asked.nu2[row], adj)
+            system.pull_rates(model, theta, t, state, eq, kin, comp, pulling.none, asked.nu1[row], asked.nu2[row], adj)
         if asked.sensors.shape[0] > 0:
-            read_sensors(model, theta, t, state, record.reaction[row], kin, work.sensors)
-            pull_readings(model, theta, t, state, kin, comp, pulling.none, asked.sensors[row], adj)
+            system.read_sensors(model, theta, t, state, record.reaction[row], kin, work.sensors)
+            system.pull_readings(model, theta, t, state, kin, comp, pulling.none, asked.sensors[row], adj)
         copy_to(adj.z, out.z[row])
         copy_to(adj.zd, out.zd[row])
         copy_to(adj.zdd, out.zdd[row])
@@ -128,9 +119,9 @@ def pull_balance(model, theta, control, record, work, pulling, hat):
         copy_to(hat.z[row], adj.z)
         copy_to(hat.zd[row], adj.zd)
         clear(adj.zdd)
-        pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.no_nu, adj)
+        system.pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.no_nu, adj)
         move_lines(model, theta, eq.lines, kin, eq.line_rates)
-        pull_rates(model, theta, t, state, eq, kin, comp, pulling.none, pulling.no_nu, pulling.nu2, adj)
+        system.pull_rates(model, theta, t, state, eq, kin, comp, pulling.none, pulling.no_nu, pulling.nu2, adj)
         copy_to(adj.z, hat.z[row])
         copy_to(adj.zd, hat.zd[row])
         clear(hat.zdd[row])
@@ -148,12 +139,12 @@ def pull_row(model, theta, record, row, of_sensors, given, kin, comp, shown, non
     Leaves the motion in ``kin``; ``shown`` (width,) is work.
     """
     t, state = record.time[row], recorded_motion(record, row)
-    place(model, theta, state.z, False, kin)
-    move(model, theta, state, kin)
+    system.place(model, theta, state.z, False, kin)
+    system.move(model, theta, state, kin)
     expect_recorded(record.expected, row, kin)
     if of_sensors.shape[1] > 0:
-        read_sensors(model, theta, t, state, record.reaction[row], kin, shown)
-        pull_readings(model, theta, t, state, kin, comp, none, of_sensors[row], adj)
+        system.read_sensors(model, theta, t, state, record.reaction[row], kin, shown)
+        system.pull_readings(model, theta, t, state, kin, comp, none, of_sensors[row], adj)
     if given.z.shape[0] > 0:
         add_scaled(1.0, given.z[row], adj.z)
         add_scaled(1.0, given.zd[row], adj.zd)

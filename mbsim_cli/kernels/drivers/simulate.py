@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algebra.linear_solve import NormalEquations, factor_range
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Columns, Factor
 from mbsim_cli.kernels.algorithms.equations.forces import Turns, expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics, Twists
-from mbsim_cli.kernels.algorithms.systems.contract import compose, move_bodies, place
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
@@ -94,8 +94,8 @@ def run(
     scale, count, row, total = progress.scale, progress.latest, filled, 0
     kin, observed, status, done = work.kin, 0, Status.OK, steps
     if filled > 0 and work.onsets.force.size > 0:
-        place(model, theta, state.z, control.at_center, kin)
-        move_bodies(model, theta, state, kin)
+        system.place(model, theta, state.z, control.at_center, kin)
+        system.move_bodies(model, theta, state, kin)
         find_arguments(model, theta, work.onsets, state, kin, work.arguments)
         follow_arguments(work.arguments, work.onsets)
     for step in range(first + 1, first + steps + 1):
@@ -179,7 +179,7 @@ def _project_step(model, theta, control, step, directions, state, sens, work, ex
     eq, projection, t = work.eq, work.projection, end_of_step(control, step)
     varies, error = sens.z.shape[1] > 0, 0.0
     if not varies:  # the tangent has just found those of the same state
-        compose(model, work.kin, work.comp)
+        system.compose(model, work.kin, work.comp)
     if project(model, theta, t, control, state, work) != Status.OK:
         return Status.SINGULAR, error
     if control.redundant:

@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algebra.linear_solve import factor_range, keep_in_range
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE, factor_penalised
 from mbsim_cli.kernels.algorithms.equations.forces import expect_angles, follow_angles
-from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate, tangent
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, as_column, flat
 from mbsim_cli.kernels.drivers.integrate_cases import case_of
@@ -138,7 +138,7 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, dec
     for iteration in range(control.max_iterations):
         if cases_at(decisions, GOING) == 0:
             break
-        evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
+        system.evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         _form_tangents(model, t, control, cases, numbers, decisions, leader)
         correct_cases(control, iteration, step % CHECKED == 0, state, work, decisions)
     ended = cases_at(decisions, ENDED)
@@ -147,7 +147,7 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, dec
     find_arguments(model, theta, work.onsets, state, kin, work.arguments)
     apply_corrections(control.h, ended, state, work.column)
     if state.lam.size > 0:
-        compose(model, kin, comp)
+        system.compose(model, kin, comp)
         status = project(model, theta, t, control, state, work)
         if status != Status.OK:
             _leave_all(decisions)
@@ -179,8 +179,8 @@ def _form(model, t, control, lane, case, numbers):
     read_lane(lane, numbers.state.zdd, probe.zdd)
     read_lane(lane, numbers.state.lam, probe.lam)
     read_lane(lane, numbers.expected, kin.expected)
-    evaluate(model, case.theta, t, control.at_center, probe, kin, comp, eq)
-    tangent(model, case.theta, t, 0.5 * h, 0.25 * h * h, probe, eq, kin, comp, formed.T)
+    system.evaluate(model, case.theta, t, control.at_center, probe, kin, comp, eq)
+    system.tangent(model, case.theta, t, 0.5 * h, 0.25 * h * h, probe, eq, kin, comp, formed.T)
     return factor_penalised(control.ratio, formed) and formed.pivot[0] == SPARSE
 
 

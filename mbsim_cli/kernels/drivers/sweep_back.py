@@ -9,7 +9,7 @@ from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_motion
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Kinematics, Virtual
-from mbsim_cli.kernels.algorithms.systems.contract import constrain
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, block, width
 from mbsim_cli.kernels.compiler.simd import at as entry_of
@@ -55,7 +55,7 @@ def sweep_back(model, theta, control, starts, record, of_sensors, given, work, p
         copy_to(zdd, state.zdd)
         copy_to(record.lam[row], state.lam)
         if constrained:
-            constrain(model, theta, t, z, kin, eq)
+            system.constrain(model, theta, t, z, kin, eq)
             corrections = record.corrections[row]
             projected = State(z, zd, zdd, record.lam[row], record.sigma[row], record.kappa[row])
             status, error = pull_projections(model, theta, t, control, projected, corrections, work, pulling)

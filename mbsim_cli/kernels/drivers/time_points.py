@@ -11,23 +11,7 @@ from mbsim_cli.kernels.algebra.arrays import copy_to, largest_part
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.signals import find_loads
-from mbsim_cli.kernels.algorithms.systems.contract import (
-    constrain,
-    evaluate,
-    mass,
-    measure,
-    move,
-    move_bodies,
-    move_columns,
-    place,
-    rates,
-    tangent,
-    vary_bodies_of,
-    vary_equations,
-    vary_measure,
-    vary_rates,
-    vary_residual,
-)
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, inlined
 from mbsim_cli.kernels.compiler.simd import block, put, width
 
@@ -46,23 +30,23 @@ class Linearisation(NamedTuple):
 @entry
 def linearise(model, theta, beta, gamma, at_center, directions, state, sens, kin, comp, eq, tw, out, t):
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
-    evaluate(model, theta, t, at_center, state, kin, comp, eq)
-    rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
-    tangent(model, theta, t, beta, gamma, state, eq, kin, comp, out.T)
+    system.evaluate(model, theta, t, at_center, state, kin, comp, eq)
+    system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
+    system.tangent(model, theta, t, beta, gamma, state, eq, kin, comp, out.T)
     _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
     _vary_measures(model, theta, directions, state, sens, kin, tw, out)
-    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
-    mass(model, theta, kin, comp, out.M)
+    system.vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
+    system.mass(model, theta, kin, comp, out.M)
     find_loads(model, theta, state.z, kin)
 
 
 @entry
 def close_loops(model, theta, at_center, directions, state, sens, kin, eq, tw, out, t):
     """Evaluate and vary as ``linearise``, but constraints and measures alone: what closing a mechanism needs."""
-    place(model, theta, state.z, at_center, kin)
-    move(model, theta, state, kin)
-    constrain(model, theta, t, state.z, kin, eq)
-    rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
+    system.place(model, theta, state.z, at_center, kin)
+    system.move(model, theta, state, kin)
+    system.constrain(model, theta, t, state.z, kin, eq)
+    system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
     _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
     _vary_measures(model, theta, directions, state, sens, kin, tw, out)
 
@@ -70,20 +54,20 @@ def close_loops(model, theta, at_center, directions, state, sens, kin, eq, tw, o
 @inlined
 def _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out):
     """Variations of the bodies' motion, and of Phi, Phi', Phi''."""
-    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
-    vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, tw, out.dphi[0])
+    system.vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+    system.vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, tw, out.dphi[0])
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, directions, t, state, sens, eq, kin, tw, out.dphi[1], out.dphi[2])
+    system.vary_rates(model, theta, directions, t, state, sens, eq, kin, tw, out.dphi[1], out.dphi[2])
 
 
 @inlined
 def _vary_measures(model, theta, directions, state, sens, kin, tw, out):
     """Measures and their variations."""
     for m in range(model.measures.kind.size):
-        out.measures[m] = measure(model, theta, m, state, kin)
+        out.measures[m] = system.measure(model, theta, m, state, kin)
         for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
             k = block(out.d_measures, g)
-            value = vary_measure(model, theta, directions, m, g, k, state, sens, kin, tw)
+            value = system.vary_measure(model, theta, directions, m, g, k, state, sens, kin, tw)
             put(out.d_measures, m, k, value)
 
 
@@ -93,12 +77,12 @@ def _vary_measures(model, theta, directions, state, sens, kin, tw, out):
 @entry
 def stand(model, theta, at_center, directions, state, sens, kin, comp, eq, tw, out, t):
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
-    evaluate(model, theta, t, at_center, state, kin, comp, eq)
-    rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
-    mass(model, theta, kin, comp, out.M)
-    move_columns(model, theta, state, kin)
+    system.evaluate(model, theta, t, at_center, state, kin, comp, eq)
+    system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
+    system.mass(model, theta, kin, comp, out.M)
+    system.move_columns(model, theta, state, kin)
     _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
-    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
+    system.vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
 
 
 # How far stored time points of closed loops are from their constraints.
@@ -113,10 +97,10 @@ def measure_drift(model, theta, kin, eq, state, record):
         copy_to(record.velocity[row], state.zd)
         copy_to(record.acceleration[row], state.zdd)
         expect_recorded(record.expected, row, kin)
-        place(model, theta, state.z, False, kin)
-        constrain(model, theta, t, state.z, kin, eq)
-        move_bodies(model, theta, state, kin)
-        rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
+        system.place(model, theta, state.z, False, kin)
+        system.constrain(model, theta, t, state.z, kin, eq)
+        system.move_bodies(model, theta, state, kin)
+        system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
         record.drift[row, 0] = largest_part(eq.phi)
         record.drift[row, 1] = largest_part(eq.phi1)
         record.drift[row, 2] = largest_part(eq.phi2)

@@ -17,7 +17,7 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_speeds
 from mbsim_cli.kernels.algorithms.equations.signals import with_loads
-from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move_bodies, rates, tangent
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.model.codes import Status
@@ -164,7 +164,7 @@ def newton(model, theta, t, control, scale, latest, checks, state, work):
         apply_correction(h, share, state, columns)
         if done:
             if not enough:  # too large for the positions evaluated last to serve
-                evaluate(model, theta, t, control.at_center, state, work.kin, work.comp, eq)
+                system.evaluate(model, theta, t, control.at_center, state, work.kin, work.comp, eq)
             return Status.OK, iteration + 1, scale
 
         # which tangent serves the next one? behind a singular position an old one points the wrong way, and stalls
@@ -186,9 +186,9 @@ def find_correction(model, theta, t, control, tolerance, ratio, forms, state, wo
     ``work.column`` receives the errors x (n, 1) of z'' and mu (m, 1) of the multipliers.
     """
     h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.column
-    evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
+    system.evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
     if forms:
-        tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
+        system.tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
         if not factor_penalised(ratio, factor):
             return False
     solve_residual(h, tolerance, eq, factor, columns)
@@ -275,15 +275,15 @@ def project(model, theta, t, control, state, work):
     """
     kin, comp, eq, factor, columns = work.kin, work.comp, work.eq, work.projection, work.column
     if control.mass_projection:
-        mass(model, theta, kin, comp, factor.T)
+        system.mass(model, theta, kin, comp, factor.T)
     else:
         set_identity(factor.T)
     if not factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR
     constraint_speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
     _project_rate(eq.phi1, control.projection_ratio, state.zd, state.sigma, factor, columns, work.corrections[0])
-    move_bodies(model, theta, state, kin)
-    rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
+    system.move_bodies(model, theta, state, kin)
+    system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
     _project_rate(eq.phi2, control.projection_ratio, state.zdd, state.kappa, factor, columns, work.corrections[1])
     for r in range(state.lam.size):
         eq.phi2[r] = -columns.residual[r, 0]

@@ -17,25 +17,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load
 from mbsim_cli.kernels.algorithms.equations.signals import forget_multipliers, with_loads
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Kinematics, LoadedMotion, Virtual, motion_alone
-from mbsim_cli.kernels.algorithms.systems.contract import (
-    compose,
-    evaluate,
-    load,
-    mass,
-    move,
-    pull_at_rest,
-    pull_rates,
-    pull_rates_with_velocity,
-    pull_residual,
-    shape,
-    tangent,
-    vary_at_rest,
-    vary_bodies_of,
-    vary_equations,
-    vary_rates,
-    vary_rates_with_velocity,
-    vary_residual,
-)
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.integrators.ali3p import Equations, State
 from mbsim_cli.model.codes import Status
@@ -79,14 +61,14 @@ def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
     add_scaled(h, sens.zd, sens.z)
     add_scaled(0.5 * h * h, sens.zdd, sens.z)
     add_scaled(h, sens.zdd, sens.zd)
-    load(model, theta, t, state, kin, comp, eq)
-    tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
+    system.load(model, theta, t, state, kin, comp, eq)
+    system.tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
     if not factor_penalised(control.ratio, factor):
         return Status.SINGULAR, 1.0
-    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
-    vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, tw, columns.e)
+    system.vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+    system.vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, tw, columns.e)
     scale(4.0 / (h * h), columns.e)
-    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
+    system.vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
     error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
     if not with_loads(model, theta, state.z, False, factor, kin, columns):
         return Status.SINGULAR, 1.0
@@ -106,18 +88,22 @@ def vary_projections(model, theta, t, control, directions, state, sens, work, ex
     """
     kin, comp, eq, factor, tw = work.kin, work.comp, work.eq, work.projection, extra.twists
     columns, resting = extra.projections, extra.resting
-    move(model, theta, state, kin)
+    system.move(model, theta, state, kin)
     x = work.corrections if control.mass_projection else extra.still
-    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+    system.vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     loads, rests = (Load(x[0], state.sigma), Load(x[1], state.kappa)), (resting.velocity, resting.acceleration)
-    vary_at_rest(model, theta, directions, state.z, sens.z, eq.lines, kin, comp, tw, loads, rests)
+    system.vary_at_rest(model, theta, directions, state.z, sens.z, eq.lines, kin, comp, tw, loads, rests)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_rates(model, theta, directions, t, state, sens, eq, kin, tw, resting.velocity.dphi, resting.acceleration.dphi)
+    system.vary_rates(
+        model, theta, directions, t, state, sens, eq, kin, tw, resting.velocity.dphi, resting.acceleration.dphi
+    )
     ratio, tolerance = control.projection_ratio, control.gradient_tolerance
     error = solve_change(factor, ratio, tolerance, sens.zd, columns.velocity)
     add_scaled(-1.0, columns.velocity.x, sens.zd)
     scaled(-1.0, columns.velocity.mu, sens.sigma)
-    vary_rates_with_velocity(-1.0, model, theta, eq, state.zd, columns.velocity.x, kin, tw, columns.acceleration.e)
+    system.vary_rates_with_velocity(
+        -1.0, model, theta, eq, state.zd, columns.velocity.x, kin, tw, columns.acceleration.e
+    )
     error = max(error, solve_change(factor, ratio, tolerance, sens.zdd, columns.acceleration))
     add_scaled(-1.0, columns.acceleration.x, sens.zdd)
     scaled(-1.0, columns.acceleration.mu, sens.kappa)
@@ -171,9 +157,9 @@ def pull_projections(model, theta, t, control, state, corrections, work, pulling
     none = pulling.no_rate
     x, y = (corrections[0], corrections[1]) if control.mass_projection else (none, none)
     if control.mass_projection:
-        shape(model, theta, kin)
-        compose(model, kin, comp)
-        mass(model, theta, kin, comp, factor.T)
+        system.shape(model, theta, kin)
+        system.compose(model, kin, comp)
+        system.mass(model, theta, kin, comp, factor.T)
     else:
         set_identity(factor.T)
     if not factor_penalised(control.projection_ratio, factor):
@@ -185,10 +171,10 @@ def pull_projections(model, theta, t, control, state, corrections, work, pulling
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0, columns.mu, pulling.nu2)
     copy_to(adj.zd, columns.b)
-    pull_rates_with_velocity(model, theta, state.zd, eq, kin, pulling.nu2, adj, columns.b)
+    system.pull_rates_with_velocity(model, theta, state.zd, eq, kin, pulling.nu2, adj, columns.b)
     error = max(error, solve_constrained(factor, control.gradient_tolerance, columns))
     scaled(-1.0, columns.mu, pulling.nu)
-    pull_rates(model, theta, t, motion_alone(state), eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, adj)
+    system.pull_rates(model, theta, t, motion_alone(state), eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, adj)
     _pull_projection(model, theta, t, LoadedMotion(state.z, none, y, state.kappa), work, pulling)
     scaled(-1.0, columns.x, pulling.virtual.mu)
     _pull_projection(model, theta, t, LoadedMotion(state.z, none, x, state.sigma), work, pulling)
@@ -198,7 +184,9 @@ def pull_projections(model, theta, t, control, state, corrections, work, pulling
 @kernel
 def _pull_projection(model, theta, t, state, work, pulling):
     """Add the pull-back of a projection's equations; the identity in place of M does not vary, as if z'' were zero."""
-    pull_at_rest(model, theta, t, state, work.eq, work.still, work.comp, pulling.virtual, pulling.no_nu, pulling.rest)
+    system.pull_at_rest(
+        model, theta, t, state, work.eq, work.still, work.comp, pulling.virtual, pulling.no_nu, pulling.rest
+    )
 
 
 @merged
@@ -209,8 +197,8 @@ def pull_motion(model, theta, t, control, work, pulling):
     """
     h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.columns
     state, adj, gamma = work.state, pulling.adj, 0.25 * control.h * control.h
-    evaluate(model, theta, t, False, state, kin, comp, eq)
-    tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
+    system.evaluate(model, theta, t, False, state, kin, comp, eq)
+    system.tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
     transpose(factor.T)
     if not factor_penalised(control.ratio, factor):
         return Status.SINGULAR, 1.0
@@ -223,7 +211,7 @@ def pull_motion(model, theta, t, control, work, pulling):
         return Status.SINGULAR, 1.0
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0 / gamma, columns.mu, pulling.nu)
-    pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.nu, adj)
+    system.pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.nu, adj)
     forget_multipliers(model, adj)
     # mu solves zdd^ + h/2 zd^ + h^2/4 z^ = 0; the adjoint of the accelerations of the step before is -zdd^
     scaled(gamma, adj.z, adj.zdd)

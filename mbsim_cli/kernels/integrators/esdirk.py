@@ -34,20 +34,7 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     vary_drive,
     vary_driven_acceleration,
 )
-from mbsim_cli.kernels.algorithms.systems.contract import (
-    evaluate,
-    evaluate_free,
-    load,
-    pull_rates,
-    pull_residual,
-    rates,
-    tangent,
-    tangent_free,
-    vary_bodies_of,
-    vary_free,
-    vary_rates,
-    vary_residual,
-)
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.integrators.runge_kutta import EVALUATIONS, FACTORISATIONS, JACOBIANS
@@ -131,7 +118,7 @@ def _solve_open_stage(model, theta, t, g, control, tree, state, eq, counters):
 @kernel
 def _evaluate(model, theta, t, state, eq, counters):
     """Residual at the state; returns whether it is finite."""
-    evaluate_free(model, theta, t, True, state, eq.kin, eq.comp, eq)
+    system.evaluate_free(model, theta, t, True, state, eq.kin, eq.comp, eq)
     counters[EVALUATIONS] += 1
     return np.isfinite(sum_of(as_column(eq.G)))
 
@@ -139,7 +126,7 @@ def _evaluate(model, theta, t, state, eq, counters):
 @kernel
 def _factor_tangent(model, theta, t, g, tree, state, eq, counters, T_out, pivot_out):
     """Factorise the tangent at the state that was evaluated last; returns whether it is regular."""
-    tangent_free(model, theta, t, g, g * g, state, eq, eq.kin, eq.comp, T_out)
+    system.tangent_free(model, theta, t, g, g * g, state, eq, eq.kin, eq.comp, T_out)
     close_tangent(tree, g, state, eq.G, T_out, eq.weight)
     counters[JACOBIANS] += 1
     counters[FACTORISATIONS] += 1
@@ -160,7 +147,7 @@ def _vary_open_stage(model, theta, t, g, directions, tree, state, sens, eq, coun
             sens.z[c, k] += g * sens.zd[c, k]
     vary_drive(model, theta, dtheta, t, tree, state.z, state.zd, sens.z, sens.zd)
     vary_driven_acceleration(model, theta, dtheta, t, tree, state.zdd, sens.zdd)
-    vary_free(model, theta, directions, t, state, sens, eq.kin, eq.comp, eq.twists, b)
+    system.vary_free(model, theta, directions, t, state, sens, eq.kin, eq.comp, eq.twists, b)
     close_variation(tree, state, eq.G, eq.weight, sens.z, sens.zd, sens.zdd, b)
     lu_solve(eq.exact, eq.exact_pivot, b)
     for c in range(sens.z.shape[0]):
@@ -246,8 +233,8 @@ def _evaluate_loops(model, theta, t, state, loops, counters):
     """Residuals of both equations at the state; returns whether they are finite."""
     eq = loops.eq
     loops.found[0] = UNKNOWN
-    evaluate(model, theta, t, False, state, loops.kin, loops.comp, eq)
-    rates(model, theta, t, state, eq.lines, loops.kin, eq.phi1, eq.phi2)
+    system.evaluate(model, theta, t, False, state, loops.kin, loops.comp, eq)
+    system.rates(model, theta, t, state, eq.lines, loops.kin, eq.phi1, eq.phi2)
     counters[EVALUATIONS] += 1
     return np.isfinite(sum_of(as_column(eq.G)) + sum_of(as_column(eq.phi2)))
 
@@ -255,7 +242,7 @@ def _evaluate_loops(model, theta, t, state, loops, counters):
 @kernel
 def _factor_tangent_of_loops(model, theta, t, g, state, loops, factor, counters):
     """Factorise the tangent at the state that was evaluated last; returns whether it is regular."""
-    tangent(model, theta, t, g, g * g, state, loops.eq, loops.kin, loops.comp, factor.T)
+    system.tangent(model, theta, t, g, g * g, state, loops.eq, loops.kin, loops.comp, factor.T)
     counters[JACOBIANS] += 1
     counters[FACTORISATIONS] += 1
     return factor_penalised(RATIO, factor)
@@ -310,11 +297,11 @@ def vary_loop_stage(model, theta, t, g, directions, tree, state, sens, eq, count
     clear(sens.zdd)
     clear(sens.lam)
     add_scaled(g, sens.zd, sens.z)
-    vary_bodies_of(model, theta, directions, state, kin, sens, tw)
-    vary_residual(model, theta, directions, t, state, sens, at, kin, tree.comp, tw, columns.b)
+    system.vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+    system.vary_residual(model, theta, directions, t, state, sens, at, kin, tree.comp, tw, columns.b)
     move_lines(model, theta, at.lines, kin, at.line_rates)
     for _ in range(MOST):
-        vary_rates(model, theta, directions, t, state, sens, at, kin, tw, other.dphi, columns.e)
+        system.vary_rates(model, theta, directions, t, state, sens, at, kin, tw, other.dphi, columns.e)
         solve_constrained(tree.factor, SOLVED, columns)
         add_scaled(-1.0, columns.x, sens.zdd)
         add_scaled(-g, columns.x, sens.zd)
@@ -327,7 +314,7 @@ def vary_loop_stage(model, theta, t, g, directions, tree, state, sens, eq, count
             return Status.OK
         previous = size
         clear(columns.b)  # T is exact: of the equations of motion nothing is left
-        vary_bodies_of(model, theta, directions, state, kin, sens, tw)
+        system.vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     return Status.NO_CONVERGENCE
 
 
@@ -344,8 +331,8 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, adj):
     if not accelerate(model, theta, t, Motion(state.z, state.zd, moved.zdd), work.dyn, moved.lam):
         return False, 1.0
     copy_to(state.zdd, moved.zdd)
-    load(model, theta, t, moved, kin, loops.comp, eq)
-    tangent(model, theta, t, g, g * g, moved, eq, kin, loops.comp, factor.T)
+    system.load(model, theta, t, moved, kin, loops.comp, eq)
+    system.tangent(model, theta, t, g, g * g, moved, eq, kin, loops.comp, factor.T)
     transpose(factor.T)
     if not factor_penalised(RATIO, factor):
         return False, 1.0
@@ -357,13 +344,13 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, adj):
         solve_constrained(factor, SOLVED, columns)
         scaled(-1.0, columns.x, work.virtual.mu)
         scaled(-1.0, columns.mu, work.nu)
-        load(model, theta, t, moved, kin, loops.comp, eq)
-        pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, adj)
+        system.load(model, theta, t, moved, kin, loops.comp, eq)
+        system.pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, adj)
         clear(rest.z)
         clear(rest.zd)
         clear(rest.zdd)
         move_lines(model, theta, eq.lines, kin, eq.line_rates)
-        pull_rates(model, theta, t, moved, eq, kin, loops.comp, work.none, work.no_nu, work.nu, rest)
+        system.pull_rates(model, theta, t, moved, eq, kin, loops.comp, work.none, work.no_nu, work.nu, rest)
         add_scaled(1.0, rest.z, adj.z)
         add_scaled(1.0, rest.zd, adj.zd)
         add_scaled(1.0, rest.zdd, adj.zdd)

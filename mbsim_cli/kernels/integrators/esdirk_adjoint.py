@@ -21,7 +21,7 @@ from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import (
     pull_norm,
 )
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import close_tangent, pull_drive
-from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, tangent_free
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import at, block, put, width
 from mbsim_cli.kernels.elements.columns import load4, load4_of
@@ -57,8 +57,8 @@ def _pull_open_stage(model, theta, t, g, state, tangent_work, work, adj):
     driver, mu, T = work.open_tree.driver, work.virtual.mu, tangent_work.T
     copy_to(adj.zdd, work.hat)
     add_scaled(g, adj.zd, work.hat)
-    evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
-    tangent_free(model, theta, t, g, g * g, state, tangent_work, work.kin, work.comp, T)
+    system.evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
+    system.tangent_free(model, theta, t, g, g * g, state, tangent_work, work.kin, work.comp, T)
     close_tangent(work.open_tree, g, state, work.G, T, tangent_work.weight)
     transpose(T)
     if not lu_factor(T, tangent_work.pivot):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import penetration, sliding_speed, tyre_deflection
-from mbsim_cli.kernels.algorithms.systems.contract import measure_and_rate_of
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.elements.spring import NATURAL
 from mbsim_cli.model.layout import TYRE_DAMPING, TYRE_STIFFNESS
@@ -49,7 +49,7 @@ def find_arguments(model, theta, onsets, state, kin, out):
             out[j, 0] = u if argument == DEFLECTION else load
             out[j, 1] = u1
         else:
-            g, g1 = measure_and_rate_of(model, theta, model.forces.measure[f], state, kin)
+            g, g1 = system.measure_and_rate_of(model, theta, model.forces.measure[f], state, kin)
             out[j, 0] = g1 if argument == RATE else g - theta[model.forces.theta[f] + NATURAL]
             out[j, 1] = g1
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.systems.contract import rotate_prediction
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import at_most, below, select
 
@@ -53,7 +53,7 @@ def predict(model, h, state, added, weight, alpha, past, expected):
         _shift_differences(state.zdd[c], past.zdd, c)
         _shift_differences(added[c], past.added, c)
     _extrapolate(past.zdd, weight, 1, past.share, past.rung, expected)
-    turn = rotate_prediction(model, h, state, past.zdd, expected)
+    turn = system.rotate_prediction(model, h, state, past.zdd, expected)
     _extrapolate(past.added, weight, 0, past.share, past.rung, past.less)
     for c in range(state.z.size):
         ahead = expected[c] - past.less[c]

@@ -19,18 +19,9 @@ from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import set_armatures
 from mbsim_cli.kernels.algorithms.motion.kinematics import position_kinematics, set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, kinematics
+from mbsim_cli.kernels.algorithms.open_trees import recursive
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import coefficient_offset, pull_drive
-from mbsim_cli.kernels.algorithms.open_trees.recursive import (
-    add_axis_forces,
-    articulated,
-    eliminate,
-    right_hand_sides,
-    set_axes,
-    solve_axes,
-    start_bodies,
-    vary_coordinate_accelerations,
-)
-from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, pull_free
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, put, squares, width, zeros
 from mbsim_cli.kernels.elements.columns import load4, load4_of
@@ -69,7 +60,8 @@ def elimination(model, theta, p, dtype=np.float64):
     """Allocate Elimination for p columns."""
     nb, n, kin = model.tree.parent.size, model.tree.column_kind.size, kinematics(model, dtype)
     set_ground(theta, kin)
-    art, rhs, (x, no_change) = articulated(nb, n, dtype), right_hand_sides(model, p, dtype), zeros((2, n, p), dtype)
+    art, rhs = recursive.articulated(nb, n, dtype), recursive.right_hand_sides(model, p, dtype)
+    x, no_change = zeros((2, n, p), dtype)
     return Elimination(kin, art, rhs, x, rhs.given, np.zeros((nb + 1, 6), dtype), np.zeros(n, dtype), no_change)
 
 
@@ -94,7 +86,7 @@ def pull_accelerations(model, theta, t, state, work, adj):
                 put(work.elimination.driven, c, k, scale * at(adj.lam, i, k))
     if not find_virtual(model, theta, state, work):
         return False, 1.0
-    evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
+    system.evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
     pull_equations(model, theta, t, state, work, adj)
     for c in work.open_tree.euler:
         e = load4(state.z, c)
@@ -115,16 +107,16 @@ def _find_articulated(model, theta, state, work):
     kin, art, rhs, z = own.kin, own.art, own.rhs, state.z
     position_kinematics(tree, theta, z, True, kin)
     set_armatures(model, theta, art.armature)
-    set_axes(tree, theta, kin, art)
-    start_bodies(tree, kin, own.no_force, art)
-    if not eliminate(tree, driver, kin, art):
+    recursive.set_axes(tree, theta, kin, art)
+    recursive.start_bodies(tree, kin, own.no_force, art)
+    if not recursive.eliminate(tree, driver, kin, art):
         return False
     clear(rhs.F)
     clear(rhs.x)
-    add_axis_forces(tree, rhs.each, z, own.no_change, own.no_rate, work.hat, rhs.x)
-    solve_axes(tree, driver, kin, art, rhs)
+    recursive.add_axis_forces(tree, rhs.each, z, own.no_change, own.no_rate, work.hat, rhs.x)
+    recursive.solve_axes(tree, driver, kin, art, rhs)
     still, change = Motion(z, own.no_rate, own.no_rate), Motion(own.no_change, own.no_change, own.driven)
-    vary_coordinate_accelerations(tree, rhs.each, driver, still, change, rhs.x, work.virtual.mu)
+    recursive.vary_coordinate_accelerations(tree, rhs.each, driver, still, change, rhs.x, work.virtual.mu)
     return True
 
 
@@ -144,7 +136,7 @@ def pull_equations(model, theta, t, state, work, adj):
     Needs ``evaluate_free``.
     """
     driver, virtual = work.open_tree.driver, work.virtual
-    pull_free(model, theta, t, state, work.kin, work.comp, virtual, adj)
+    system.pull_free(model, theta, t, state, work.kin, work.comp, virtual, adj)
     for c in range(driver.size):
         if driver[c] != NONE:
             o = coefficient_offset(model, driver[c])

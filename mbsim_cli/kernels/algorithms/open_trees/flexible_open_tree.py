@@ -19,7 +19,7 @@ from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
     solve_virtual_motion,
 )
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
-from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate_free, mass, place, shape, vary_free
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import zeros
 
@@ -67,9 +67,11 @@ def dense_elimination(model, theta, p, dtype=np.float64):
 def accelerate(model, theta, t, motion, dyn, reaction_out):
     """Find z'' of the ``motion``, and multipliers (m,) of drives; False where M is singular. Cost O(n^3)."""
     eq = dyn.eq
-    evaluate_free(model, theta, t, False, Motion(motion.z, motion.zd, eq.zero), dyn.kin, dyn.comp, Residual(eq.K))
-    compose(model, dyn.kin, dyn.comp)
-    mass(model, theta, dyn.kin, dyn.comp, eq.M)
+    system.evaluate_free(
+        model, theta, t, False, Motion(motion.z, motion.zd, eq.zero), dyn.kin, dyn.comp, Residual(eq.K)
+    )
+    system.compose(model, dyn.kin, dyn.comp)
+    system.mass(model, theta, dyn.kin, dyn.comp, eq.M)
     return solve_motion(model, theta, t, dyn.open_tree, motion, eq, reaction_out)
 
 
@@ -77,9 +79,9 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
 def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' and dlambda into ``sens``, from its dz, dz'; needs ``accelerate`` at the state. Cost O(p n^2)."""
     eq, motion = dyn.eq, motion_alone(state)
-    evaluate_free(model, theta, t, False, motion, dyn.kin, dyn.comp, Residual(dyn.G))
+    system.evaluate_free(model, theta, t, False, motion, dyn.kin, dyn.comp, Residual(dyn.G))
     change = Motion(sens.z, sens.zd, eq.zeros)
-    vary_free(model, theta, directions, t, motion, change, dyn.kin, dyn.comp, dyn.tw, eq.dG)
+    system.vary_free(model, theta, directions, t, motion, change, dyn.kin, dyn.comp, dyn.tw, eq.dG)
     solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
 
 
@@ -87,10 +89,10 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
 def find_virtual(model, theta, state, work):
     """Virtual motion mu of the adjoints ``work.hat``; False where nothing resists a coordinate."""
     elimination, kin = work.elimination, work.kin
-    place(model, theta, state.z, False, kin)
-    shape(model, theta, kin)
-    compose(model, kin, work.comp)
-    mass(model, theta, kin, work.comp, elimination.eq.M)
+    system.place(model, theta, state.z, False, kin)
+    system.shape(model, theta, kin)
+    system.compose(model, kin, work.comp)
+    system.mass(model, theta, kin, work.comp, elimination.eq.M)
     return solve_virtual_motion(work.open_tree, state.z, work.hat, elimination.driven, elimination.eq, work.virtual.mu)
 
 

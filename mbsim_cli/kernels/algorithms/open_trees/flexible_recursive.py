@@ -43,6 +43,7 @@ from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_kinematics,
 from mbsim_cli.kernels.algorithms.motion.about_origin import pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, offset_to_parent, set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
+from mbsim_cli.kernels.algorithms.open_trees import recursive
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     coefficient_offset,
@@ -51,23 +52,7 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
     vary_driven_acceleration,
     vary_reactions_of_drives,
 )
-from mbsim_cli.kernels.algorithms.open_trees.recursive import (
-    SINGULAR,
-    RightHandSides,
-    add_axis_forces,
-    add_coordinate_accelerations,
-    axes_inward,
-    axes_outward,
-    axis_forces,
-    cross_axis,
-    is_skipped,
-    meet_armatures,
-    right_hand_sides,
-    set_axes,
-    vary_bodies_outward,
-    vary_coordinate_accelerations,
-)
-from mbsim_cli.kernels.algorithms.systems.contract import place, shape
+from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import load_free
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width, zeros
@@ -117,7 +102,7 @@ def factor_columns(tree, theta, kin, art):
 
     Needs poses, and bodies as ``shape_bodies`` or ``flexible_forces`` leaves them. Cost O(n).
     """
-    set_axes(tree, theta, kin, art)
+    recursive.set_axes(tree, theta, kin, art)
     _start_bodies(tree, theta, kin, art)
     for i in range(tree.parent.size - 1, -1, -1):
         own, moved, p = art.own[i], art.moved[i], tree.parent[i]
@@ -193,7 +178,7 @@ def _eliminate_shapes(tree, art, i, f):
         art.D[first + l] = K[l, l]
     for l in range(n - 1, -1, -1):
         c = first + l
-        if not K[l, l].real > SINGULAR * art.D[c].real:
+        if not K[l, l].real > recursive.SINGULAR * art.D[c].real:
             return False
         D, U = 1.0 / K[l, l], motion_at(art.U, c)
         art.D[c] = D
@@ -210,12 +195,12 @@ def _eliminate_shapes(tree, art, i, f):
 def _eliminate_axes(tree, art, i):
     """Eliminate the axes of joint i, the last one first."""
     for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
-        if is_skipped(tree.column_kind[c]):
+        if recursive.is_skipped(tree.column_kind[c]):
             art.D[c] = 0.0
         elif art.driver[c] != NONE:
             art.D[c] = 0.0
             store(art.U, c, articulated_apply(articulated_at(art.inertia, i), motion_at(art.axis, c)))
-        elif not cross_axis(art, i, c):
+        elif not recursive.cross_axis(art, i, c):
             return False
     return True
 
@@ -241,7 +226,7 @@ def _inward(tree, kin, art, rhs):
             if own != NONE:
                 F = _shapes_inward(tree, art, own, k, F, rhs.x)
             if moved == NONE:
-                F = axes_inward(tree, art.driver, art, i, k, F, rhs)
+                F = recursive.axes_inward(tree, art.driver, art, i, k, F, rhs)
             elif moved != own:
                 _load_nodes(tree, kin.rows, art, i, moved, k, F, rhs.x)
             store2(rhs.F, i, k, F)
@@ -282,7 +267,7 @@ def _outward(tree, kin, art, rhs):
             k = block(rhs.each, g)
             a = shift_motion(motion_at2(rhs.a, p, k), d)
             if moved == NONE:
-                a = axes_outward(tree, art.driver, art, i, k, a, rhs)
+                a = recursive.axes_outward(tree, art.driver, art, i, k, a, rhs)
             elif moved != own:
                 a = _nodes_outward(tree, kin.rows, art, i, moved, k, a, rhs.x)
             if own != NONE:
@@ -380,10 +365,10 @@ def flexible_recursive(model, theta, p, dtype=np.float64):
     kin, tw, rhs = (
         flexible_kinematics(model, dtype),
         flexible_twists(model, p, dtype),
-        right_hand_sides(model, 1, dtype),
+        recursive.right_hand_sides(model, 1, dtype),
     )
     set_ground(theta, kin)
-    varied = RightHandSides(tw.F, tw.N2, zeros((nc, p), dtype), zeros((nc, p), dtype), tw.each)
+    varied = recursive.RightHandSides(tw.F, tw.N2, zeros((nc, p), dtype), zeros((nc, p), dtype), tw.each)
     forces = ColumnForces(z(nc, dtype), z(nc, dtype))
     loads = Loads(z((nb + 1, 6), dtype), z((tree.flexible.size, 6), dtype), forces)
     return FlexibleRecursive(
@@ -400,7 +385,7 @@ def articulated_elimination(model, theta, p, dtype=np.float64):
     of_coordinates, of_columns = (zeros((n, p), dtype) for _ in range(2)), (zeros((nc, p), dtype) for _ in range(2))
     columns, no_change = of_columns
     return ArticulatedElimination(
-        kin, art, right_hand_sides(model, p, dtype), *of_coordinates, columns, np.zeros(nc, dtype), no_change
+        kin, art, recursive.right_hand_sides(model, p, dtype), *of_coordinates, columns, np.zeros(nc, dtype), no_change
     )
 
 
@@ -417,7 +402,7 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
     _take_loads(tree, kin, dyn)
     solve(tree, kin, art, dyn.rhs)
     joint_forces(tree, kin, art, dyn.rhs)
-    add_coordinate_accelerations(tree, art.driver, columns.z, columns.zd, dyn, columns.zdd)
+    recursive.add_coordinate_accelerations(tree, art.driver, columns.z, columns.zd, dyn, columns.zdd)
     for i in range(motion.zdd.size):
         motion.zdd[i] = columns.zdd[tree.column[i]]
     for c in range(art.driver.size):
@@ -434,7 +419,7 @@ def _take_loads(tree, kin, dyn):
     forces = dyn.loads.equations
     for i in range(tree.parent.size):
         store2(dyn.rhs.F, i, 0, sub6(body_force(kin, i), motion_at(dyn.loads.W, i)))
-    axis_forces(tree, kin.motion.z, forces.Q, dyn.x)
+    recursive.axis_forces(tree, kin.motion.z, forces.Q, dyn.x)
     for c in range(tree.elastic[0], tree.elastic[tree.flexible.size]):
         dyn.x[c] = -forces.G[c]
     for c in range(tree.column_kind.size):
@@ -453,16 +438,16 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
     vary_motion_of_columns(tree, theta, dtheta, motion_alone(state), Motion(sens.z, sens.zd, dyn.driven), change)
     clear(x)
-    vary_bodies_outward(tree, theta, directions, kin, dyn.loads.W, art, change, tw, x)
+    recursive.vary_bodies_outward(tree, theta, directions, kin, dyn.loads.W, art, change, tw, x)
     clear(tw.dG)
     vary_element_forces(model, theta, directions, t, motion, change, kin, tw, tw.dG)
     slope_bodies(model, theta, motion, kin)
     vary_flexible_forces(model, theta, directions, motion, change, kin, tw, tw.dG)
-    add_axis_forces(tree, tw.each, motion.z, change.z, forces.Q, tw.dG, x)
-    meet_armatures(model, theta, dtheta, driver, motion.zdd, change.zdd, x)
+    recursive.add_axis_forces(tree, tw.each, motion.z, change.z, forces.Q, tw.dG, x)
+    recursive.meet_armatures(model, theta, dtheta, driver, motion.zdd, change.zdd, x)
     _vary_nodes(tree, theta, dtheta, state.z, sens.z, dyn, x)
     solve(tree, kin, art, dyn.varied)
-    vary_coordinate_accelerations(tree, tw.each, driver, motion, change, x, change.zdd)
+    recursive.vary_coordinate_accelerations(tree, tw.each, driver, motion, change, x, change.zdd)
     _to_coordinates(tree, tw.each, change.zdd, sens.zdd)
     vary_reactions_of_drives(model, theta, dtheta, driver, dyn.reaction, x, sens.lam)
 
@@ -487,8 +472,8 @@ def find_virtual(model, theta, state, work):
     """Virtual motion mu of the adjoints ``work.hat``; False where nothing resists a coordinate."""
     tree, own = model.tree, work.elimination
     kin, art, rhs, z = own.kin, own.art, own.rhs, own.kin.motion.z
-    place(model, theta, state.z, True, kin)
-    shape(model, theta, kin)
+    system.place(model, theta, state.z, True, kin)
+    system.shape(model, theta, kin)
     set_armatures(model, theta, art.armature)
     if not factor_columns(tree, theta, kin, art):
         return False
@@ -496,10 +481,10 @@ def find_virtual(model, theta, state, work):
     clear(rhs.x)
     _to_columns(tree, rhs.each, own.driven, rhs.given)
     _to_columns(tree, rhs.each, work.hat, own.columns)
-    add_axis_forces(tree, rhs.each, z, own.no_change, own.no_rate, own.columns, rhs.x)
+    recursive.add_axis_forces(tree, rhs.each, z, own.no_change, own.no_rate, own.columns, rhs.x)
     solve(tree, kin, art, rhs)
     still, change = Motion(z, own.no_rate, own.no_rate), Motion(own.no_change, own.no_change, rhs.given)
-    vary_coordinate_accelerations(tree, rhs.each, art.driver, still, change, rhs.x, own.columns)
+    recursive.vary_coordinate_accelerations(tree, rhs.each, art.driver, still, change, rhs.x, own.columns)
     _to_coordinates(tree, rhs.each, own.columns, work.virtual.mu)
     return True
 

@@ -5,18 +5,7 @@ frame acts on that.
 """
 
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree
-from mbsim_cli.kernels.algorithms.flexible.columns import (
-    adjoints_of,
-    bring_adjoints,
-    elastic_forces,
-    equations_of,
-    loaded_changes_of,
-    motion_of,
-    rows_of,
-    slope_moved,
-    vary_elastic_forces,
-    virtual_of,
-)
+from mbsim_cli.kernels.algorithms.flexible import columns as flexible
 from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import pull_flexible_bodies
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, motion_alone
 from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing
@@ -37,7 +26,7 @@ from mbsim_cli.kernels.compiler.jit import inlined
 @inlined
 def _acting(model, state, kin, comp, eq):
     """The motion of columns, with the multipliers of ``state``, and what acts there."""
-    motion, found = motion_of(model, motion_alone(state), kin), equations_of(model, comp, eq)
+    motion, found = flexible.motion_of(model, motion_alone(state), kin), flexible.equations_of(model, comp, eq)
     return Acting(LoadedMotion(motion.z, motion.zd, motion.zdd, state.lam), eq.lines, found.Q, kin, comp)
 
 
@@ -45,7 +34,7 @@ def _acting(model, state, kin, comp, eq):
 def find_forces(model, theta, t, state, kin, comp, eq):
     """Find the forces across joints of the motion in ``kin``: ``act_on_bodies``, then ``cross_joints``."""
     act_on_bodies(model, theta, t, _acting(model, state, kin, comp, eq))
-    elastic_forces(model, theta, kin, comp)
+    flexible.elastic_forces(model, theta, kin, comp)
     cross_joints(model.tree, kin, comp)
 
 
@@ -65,10 +54,10 @@ def read_reactions(model, theta, reactions, state, kin, comp, eq, out):
 def vary_read(model, theta, directions, reactions, t, state, sens, kin, comp, eq, tw, dQ, out):
     """Variations (width, p) of the reactions; needs ``vary_bodies_of``."""
     acting = _acting(model, state, kin, comp, eq)
-    varied = ActingVaried(loaded_changes_of(model, sens, tw), rows_of(model, tw, dQ)[0], tw)
+    varied = ActingVaried(flexible.loaded_changes_of(model, sens, tw), flexible.rows_of(model, tw, dQ)[0], tw)
     vary_actions(model, theta, directions, t, acting, varied)
-    slope_moved(model, theta, kin)
-    vary_elastic_forces(model, theta, directions, kin, tw, varied.dQ)
+    flexible.slope_moved(model, theta, kin)
+    flexible.vary_elastic_forces(model, theta, directions, kin, tw, varied.dQ)
     vary_crossing(model.tree, theta, directions, kin, comp, tw)
     vary_reactions(model, theta, directions, reactions, acting, varied, out)
 
@@ -77,10 +66,10 @@ def vary_read(model, theta, directions, reactions, t, state, sens, kin, comp, eq
 def pull_read(model, theta, reactions, t, state, kin, comp, eq, pulling, hat, adj):
     """Add the pull-back of hat . reactions; needs ``find_forces``."""
     acting = _acting(model, state, kin, comp, eq)
-    moving, columns = virtual_of(model, pulling.virtual), adjoints_of(model, adj)
+    moving, columns = flexible.virtual_of(model, pulling.virtual), flexible.adjoints_of(model, adj)
     move_virtually(model, theta, reactions, acting, moving, hat, columns)
     pull_crossing(model, theta, t, acting, pulling.beside, moving, pulling.no_nu, columns)
     pull_flexible_bodies(model, theta, motion_alone(acting.motion), True, kin, moving, columns)
-    pull_tree(model.tree, theta, acting.motion.z, kin, comp, virtual_of(model, pulling.none), columns)
+    pull_tree(model.tree, theta, acting.motion.z, kin, comp, flexible.virtual_of(model, pulling.none), columns)
     pull_gravity(columns)
-    bring_adjoints(model, theta, motion_alone(state), adj)
+    flexible.bring_adjoints(model, theta, motion_alone(state), adj)

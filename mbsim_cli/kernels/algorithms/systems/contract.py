@@ -1,9 +1,10 @@
 """The interface of a mechanical system to integrators, for all coordinates; chosen by the type of ``model.tree``.
 
-A new system is a module with these functions and a row of the table.
+Callers import this module as ``system``. A new system is a module with these functions and a row of the table.
 """
 
-from types import ModuleType
+from types import SimpleNamespace
+from typing import Any
 
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
 from mbsim_cli.kernels.algorithms.equations.sensors import (
@@ -20,14 +21,14 @@ from mbsim_cli.kernels.algorithms.equations.signals import (
     vary_multipliers,
     vary_signals,
 )
-from mbsim_cli.kernels.algorithms.flexible.columns import loaded_changes_of, motion_of
+from mbsim_cli.kernels.algorithms.flexible import columns as flexible
 from mbsim_cli.kernels.algorithms.systems import system_of_flexible_trees, system_of_points, system_of_trees
 from mbsim_cli.kernels.compiler.jit import merged
 from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 
-SYSTEMS: dict[type, ModuleType] = {
+SYSTEMS: dict[type, Any] = {
     Tree: system_of_trees,
-    FlexibleTree: system_of_flexible_trees,
+    FlexibleTree: SimpleNamespace(**{**vars(system_of_trees), **vars(system_of_flexible_trees)}),
     Natural: system_of_points,
     FlexibleNatural: system_of_points,
 }
@@ -109,7 +110,7 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 @merged
 def read_sensors(model, theta, t, state, multiplier, kin, out):
     """All sensors (width,), as ``sensors.sense``; needs ``place`` and ``move_bodies``."""
-    motion = motion_of(model, state, kin)
+    motion = flexible.motion_of(model, state, kin)
     read_multipliers(model, multiplier, kin)
     find_signals(model, theta, t, motion, kin)
     sense(model, theta, t, motion, multiplier, kin, out)
@@ -118,7 +119,7 @@ def read_sensors(model, theta, t, state, multiplier, kin, out):
 @merged
 def energies(model, theta, t, state, multiplier, kin, out):
     """Kinetic and potential energy, other power (3,); needs ``read_sensors``."""
-    motion = motion_of(model, state, kin)
+    motion = flexible.motion_of(model, state, kin)
     out[0] = kinetic_energy(model, theta, motion, kin)
     out[1] = potential_energy(model, theta, motion, kin)
     out[2] = other_power(model, theta, t, motion, multiplier, kin)
@@ -127,14 +128,14 @@ def energies(model, theta, t, state, multiplier, kin, out):
 @merged
 def measure_and_rate_of(model, theta, m, state, kin):
     """g and g' of measure m; needs ``place`` and ``move_bodies``."""
-    motion = motion_of(model, state, kin)
+    motion = flexible.motion_of(model, state, kin)
     return value_and_rate(model, theta, m, motion, kin)
 
 
 @merged
 def vary_readings(model, theta, directions, t, state, sens, kin, tw, out):
     """Variations of all sensors (width, p); needs ``read_sensors`` and ``vary_bodies_of``."""
-    motion, change = motion_of(model, state, kin), loaded_changes_of(model, sens, tw)
+    motion, change = flexible.motion_of(model, state, kin), flexible.loaded_changes_of(model, sens, tw)
     vary_multipliers(model, change.lam, tw)
     vary_signals(model, theta, directions, t, motion, change, kin, tw)
     vary_sensors(model, theta, directions, t, motion, change, kin, tw, out)

@@ -1,6 +1,6 @@
 """The system of trees whose bodies deform: kernels of trees see columns, which coordinates of these bodies move.
 
-What is the same with rigid bodies alone stands in ``system_of_trees``.
+Functions of the contract that do not stand here are those of ``system_of_trees``.
 """
 
 from mbsim_cli.kernels.algebra.arrays import clear
@@ -17,76 +17,23 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, Resting, vary_resting
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, read_multipliers
-from mbsim_cli.kernels.algorithms.flexible.columns import elastic_forces
+from mbsim_cli.kernels.algorithms.flexible import columns as flexible
+from mbsim_cli.kernels.algorithms.flexible import node_columns
 from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
     add_flexible_mass,
     add_flexible_tangent,
     forces_of_nodes,
     shape_bodies,
 )
-from mbsim_cli.kernels.algorithms.flexible.node_columns import (
-    add_changed_accelerations,
-    add_stiffened_tangent,
-    apply_columns,
-    jacobian_to_coordinates,
-    keep_node_columns,
-    matrix_to_coordinates,
-    place_columns,
-    pull_rows,
-    pull_stiffened_speeds,
-    rates_of_columns,
-    rows_to_coordinates,
-    spread_columns,
-    stiffens,
-    vary_rows,
-    vary_stiffened_speeds,
-)
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
-from mbsim_cli.kernels.algorithms.systems.system_of_trees import (
-    compose,
-    mass,
-    measure,
-    pull_at_rest,
-    pull_free,
-    pull_rates,
-    pull_readings,
-    pull_residual,
-    rates,
-    rotate_prediction,
-    vary_bodies_of,
-    vary_equations,
-    vary_free,
-    vary_measure,
-    vary_rates,
-    vary_residual,
-)
 from mbsim_cli.kernels.compiler.jit import inlined, merged
-
-__all__ = [  # as of rigid bodies
-    "compose",
-    "mass",
-    "measure",
-    "pull_at_rest",
-    "pull_free",
-    "pull_rates",
-    "pull_readings",
-    "pull_residual",
-    "rates",
-    "rotate_prediction",
-    "vary_bodies_of",
-    "vary_equations",
-    "vary_free",
-    "vary_measure",
-    "vary_rates",
-    "vary_residual",
-]
 
 
 @inlined
 def place(model, theta, z, at_center, kin):
     """See ``contract``; so for all functions here."""
-    place_columns(model.tree, theta, z, kin.rows, kin.motion.z)
+    node_columns.place_columns(model.tree, theta, z, kin.rows, kin.motion.z)
     position_kinematics(model.tree, theta, kin.motion.z, at_center, kin)
 
 
@@ -96,7 +43,7 @@ def shape(model, theta, kin):
 
 @inlined
 def move_bodies(model, theta, state, kin):
-    rates_of_columns(model.tree, theta, kin.rows, state.zd, state.zdd, kin.motion)
+    node_columns.rates_of_columns(model.tree, theta, kin.rows, state.zd, state.zdd, kin.motion)
     motion_kinematics(model.tree, theta, motion_alone(kin.motion), kin)
 
 
@@ -112,7 +59,7 @@ def move(model, theta, state, kin):
 @inlined
 def constrain(model, theta, t, z, kin, eq):
     constraints(model, theta, t, kin.motion.z, kin, eq.phi, kin.J, eq.lines)
-    jacobian_to_coordinates(model.tree, kin.rows, kin.J, eq.J)
+    node_columns.jacobian_to_coordinates(model.tree, kin.rows, kin.J, eq.J)
 
 
 @inlined
@@ -124,7 +71,7 @@ def load(model, theta, t, state, kin, comp, eq):
     clear(found.Q)
     element_forces(model, theta, t, motion, kin, comp.W, found.Q)
     constraint_forces(model, theta, motion.z, kin, state.lam, eq.lines, comp.W, found.Q)
-    elastic_forces(model, theta, kin, comp)
+    flexible.elastic_forces(model, theta, kin, comp)
     _sum_up(model, theta, kin, comp, eq)
 
 
@@ -134,7 +81,7 @@ def _sum_up(model, theta, kin, comp, eq):
     found = comp.equations
     residual(model.tree, kin, comp, found.Q, found.G)
     add_armature_forces(model, theta, kin.motion.zdd, found.G)
-    rows_to_coordinates(model.tree, kin.rows, found.G, eq.G)
+    node_columns.rows_to_coordinates(model.tree, kin.rows, found.G, eq.G)
 
 
 def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
@@ -150,7 +97,7 @@ def load_free(model, theta, t, at_center, state, kin, comp):
     clear(comp.W)
     clear(comp.equations.Q)
     element_forces(model, theta, t, motion_alone(kin.motion), kin, comp.W, comp.equations.Q)
-    elastic_forces(model, theta, kin, comp)
+    flexible.elastic_forces(model, theta, kin, comp)
 
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
@@ -166,15 +113,15 @@ def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, 
     """Tangent by coordinates; what stands for constraints may be empty."""
     tree, found = model.tree, comp.equations
     column_kinematics(tree, theta, motion_alone(kin.motion), kin)
-    if stiffens(tree):
+    if node_columns.stiffens(tree):
         _tangent_of_columns(model, theta, t, 1.0, 0.0, lines, multiplier, kin, comp, found.T)
-        keep_node_columns(tree, kin.rows, found.T, found.rates)
+        node_columns.keep_node_columns(tree, kin.rows, found.T, found.rates)
         mass_matrix(tree, kin, comp, found.T)
         add_flexible_mass(model, theta, kin, found.T)
-        keep_node_columns(tree, kin.rows, found.T, found.nodes)
+        node_columns.keep_node_columns(tree, kin.rows, found.T, found.nodes)
     _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, comp, found.T)
-    matrix_to_coordinates(tree, kin.rows, found.T, T_out)
-    add_stiffened_tangent(tree, theta, beta, gamma, state.zd, state.zdd, found, T_out)
+    node_columns.matrix_to_coordinates(tree, kin.rows, found.T, T_out)
+    node_columns.add_stiffened_tangent(tree, theta, beta, gamma, state.zd, state.zdd, found, T_out)
 
 
 @inlined
@@ -193,9 +140,9 @@ def vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, r
     tree, x, y, M = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T
     mass_matrix(tree, kin, comp, M)
     add_flexible_mass(model, theta, kin, M)
-    keep_node_columns(tree, kin.rows, M, comp.equations.nodes)
-    apply_columns(tree, kin.rows, load.x, x)
-    apply_columns(tree, kin.rows, other_load.x, y)
+    node_columns.keep_node_columns(tree, kin.rows, M, comp.equations.nodes)
+    node_columns.apply_columns(tree, kin.rows, load.x, x)
+    node_columns.apply_columns(tree, kin.rows, other_load.x, y)
     vary_resting(
         model, theta, directions, kin.motion.z, tw.change.z, lines, kin, comp, tw,
         (Load(x, load.multiplier), Load(y, other_load.multiplier)),
@@ -207,22 +154,22 @@ def vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, r
     vary_armatures_alone(model, dtheta, x, tw.dG)
     vary_armatures_alone(model, dtheta, y, tw.other_dG)
     forces_of_nodes(tree, kin, rest.F, comp.equations.G)
-    vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, rest.dG)
-    add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, load.x, rest.dG)
+    node_columns.vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, rest.dG)
+    node_columns.add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, load.x, rest.dG)
     forces_of_nodes(tree, kin, other.F, comp.equations.G)
-    vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.other_dG, other.dG)
-    add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, other_load.x, other.dG)
+    node_columns.vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.other_dG, other.dG)
+    node_columns.add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, other_load.x, other.dG)
 
 
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
     """Through columns, whose accelerations have a part of velocities where nodes stiffen."""
-    spread_columns(model.tree, kin.rows, tw.each, dzd, tw.change.zd)
+    node_columns.spread_columns(model.tree, kin.rows, tw.each, dzd, tw.change.zd)
     vary_with_velocity(factor, model, eq.lines, eq.line_rates, kin.motion.zd, tw.change.zd, kin, second_out)
-    vary_stiffened_speeds(factor, model.tree, theta, kin.J, tw.each, zd, dzd, second_out)
+    node_columns.vary_stiffened_speeds(factor, model.tree, theta, kin.J, tw.each, zd, dzd, second_out)
 
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
     """The transpose of ``vary_rates_with_velocity``."""
     pull_with_velocity(model, eq.lines, eq.line_rates, kin.motion.zd, nu2, kin, adj.columns.zd)
-    pull_rows(model.tree, kin.rows, adj.each, adj.columns.zd, zd_out)
-    pull_stiffened_speeds(model.tree, theta, kin.J, adj.each, zd, nu2, zd_out)
+    node_columns.pull_rows(model.tree, kin.rows, adj.each, adj.columns.zd, zd_out)
+    node_columns.pull_stiffened_speeds(model.tree, theta, kin.J, adj.each, zd, nu2, zd_out)

@@ -1,6 +1,6 @@
 """The semi-recursive system: coordinates of the joints of a spanning tree, and rigid bodies.
 
-The functions that name ``flexible.columns`` also serve bodies that deform: ``system_of_flexible_trees``.
+The functions that call ``flexible`` also serve bodies that deform: ``system_of_flexible_trees``.
 """
 
 from mbsim_cli.kernels.algebra.arrays import clear
@@ -44,24 +44,7 @@ from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
     pull_tree,
     virtual_motion,
 )
-from mbsim_cli.kernels.algorithms.flexible.columns import (
-    adjoints_of,
-    bring_adjoints,
-    bring_matrix,
-    bring_variation,
-    bring_virtual,
-    changes_of,
-    columns_at_rest,
-    columns_varied,
-    equations_of,
-    matrix_of,
-    motion_of,
-    rows_of,
-    slope_moved,
-    spread_virtual,
-    vary_elastic_forces,
-    virtual_of,
-)
+from mbsim_cli.kernels.algorithms.flexible import columns as flexible
 from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
     add_flexible_mass,
     pull_flexible_bodies,
@@ -145,11 +128,11 @@ def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
 
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
-    rows = rows_of(model, tw, dG_out)[0]
-    change = columns_varied(model, theta, directions, state, sens, tw)
-    column_kinematics(model.tree, theta, motion_of(model, state, kin), kin)
+    rows = flexible.rows_of(model, tw, dG_out)[0]
+    change = flexible.columns_varied(model, theta, directions, state, sens, tw)
+    column_kinematics(model.tree, theta, flexible.motion_of(model, state, kin), kin)
     vary_kinematics(model.tree, theta, directions, kin, change, tw)
-    slope_moved(model, theta, kin)
+    flexible.slope_moved(model, theta, kin)
     clear_forces(tw, rows)
     _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out)
 
@@ -157,32 +140,32 @@ def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
 @merged
 def _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out):
     """Variation of all forces but those of constraints, summed over subtrees and brought to coordinates."""
-    change = changes_of(model, sens, tw)
-    motion = motion_of(model, state, kin)
+    change = flexible.changes_of(model, sens, tw)
+    motion = flexible.motion_of(model, state, kin)
     vary_element_forces(model, theta, directions, t, motion, change, kin, tw, rows)
-    vary_elastic_forces(model, theta, directions, kin, tw, rows)
+    flexible.vary_elastic_forces(model, theta, directions, kin, tw, rows)
     vary_bodies(model.tree, theta, directions, motion.z, change.z, kin, comp, tw, rows)
     vary_armatures(model, theta, directions.dtheta, motion.zdd, change.zdd, rows)
-    bring_variation(model, theta, directions.dtheta, state.z, sens.z, kin, comp, tw, dG_out)
+    flexible.bring_variation(model, theta, directions.dtheta, state.z, sens.z, kin, comp, tw, dG_out)
 
 
 def pull_free(model, theta, t, state, kin, comp, virtual, adj):
-    motion = motion_of(model, state, kin)
-    moving, columns = virtual_of(model, virtual), adjoints_of(model, adj)
+    motion = flexible.motion_of(model, state, kin)
+    moving, columns = flexible.virtual_of(model, virtual), flexible.adjoints_of(model, adj)
     column_kinematics(model.tree, theta, motion, kin)
     _start_adjoints(model, theta, motion, True, kin, virtual, moving, columns)
     pull_element_forces(model, theta, t, motion, kin, moving, columns)
     pull_armatures(model, theta, motion.zdd, moving, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
     pull_gravity(columns)
-    bring_virtual(model, theta, state.z, comp, virtual, adj)
-    bring_adjoints(model, theta, state, adj)
+    flexible.bring_virtual(model, theta, state.z, comp, virtual, adj)
+    flexible.bring_adjoints(model, theta, state, adj)
 
 
 @merged
 def _start_adjoints(model, theta, motion, stiff, kin, virtual, moving, columns):
     """Virtual motion of all bodies, and what their inertia makes of it."""
-    spread_virtual(model, kin, virtual)
+    flexible.spread_virtual(model, kin, virtual)
     virtual_motion(model.tree, kin, moving)
     clear_bodies(columns)
     pull_bodies(model.tree, theta, kin, moving, columns)
@@ -194,36 +177,36 @@ def compose(model, kin, comp):
 
 
 def mass(model, theta, kin, comp, M_out):
-    (M,) = matrix_of(model, comp, M_out)
+    (M,) = flexible.matrix_of(model, comp, M_out)
     mass_matrix(model.tree, kin, comp, M)
     add_flexible_mass(model, theta, kin, M)
     add_armature_mass(model, theta, M)
-    bring_matrix(model, kin, M, M_out)
+    flexible.bring_matrix(model, kin, M, M_out)
 
 
 def rates(model, theta, t, state, lines, kin, phi1_out, phi2_out):
-    motion = motion_of(model, state, kin)
+    motion = flexible.motion_of(model, state, kin)
     constraint_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out)
 
 
 def measure(model, theta, m, state, kin):
-    motion = motion_of(model, state, kin)
+    motion = flexible.motion_of(model, state, kin)
     return measure_of_order(model, theta, m, 0, motion, kin)
 
 
 def vary_bodies_of(model, theta, directions, state, kin, sens, tw):
-    change = columns_varied(model, theta, directions, state, sens, tw)
+    change = flexible.columns_varied(model, theta, directions, state, sens, tw)
     vary_kinematics(model.tree, theta, directions, kin, change, tw)
 
 
 def vary_equations(model, theta, directions, t, z, dz, lines, kin, tw, out):
-    motion, change = motion_of(model, of_position(z), kin), changes_of(model, of_position(dz), tw)
+    motion, change = flexible.motion_of(model, of_position(z), kin), flexible.changes_of(model, of_position(dz), tw)
     vary_constraints(model, theta, directions, t, motion.z, change.z, lines, kin, tw, out)
 
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
-    change = changes_of(model, sens, tw)
-    motion, rows = motion_of(model, state, kin), rows_of(model, tw, dG_out)[0]
+    change = flexible.changes_of(model, sens, tw)
+    motion, rows = flexible.motion_of(model, state, kin), flexible.rows_of(model, tw, dG_out)[0]
     clear_forces(tw, rows)
     vary_constraint_forces(model, theta, directions, eq.lines, state.lam, motion.z, change.z, kin, tw, rows)
     hold_multipliers(model, tw)
@@ -237,7 +220,7 @@ def vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, r
 
 
 def vary_rates(model, theta, directions, t, state, sens, eq, kin, tw, first_out, second_out):
-    motion, change = motion_of(model, state, kin), changes_of(model, sens, tw)
+    motion, change = flexible.motion_of(model, state, kin), flexible.changes_of(model, sens, tw)
     vary_constraint_rates(
         model, theta, directions, t, motion, change, eq.lines, eq.line_rates, kin, tw, first_out, second_out,
     )  # fmt: skip
@@ -248,26 +231,26 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
 
 
 def vary_measure(model, theta, directions, m, g, k, state, sens, kin, tw):
-    motion, change = motion_of(model, state, kin), changes_of(model, sens, tw)
+    motion, change = flexible.motion_of(model, state, kin), flexible.changes_of(model, sens, tw)
     return vary_any_measure(model, theta, directions, m, g, k, motion, change, kin, tw, 0)
 
 
 def pull_readings(model, theta, t, state, kin, comp, none, hat, adj):
-    motion, columns = motion_of(model, state, kin), adjoints_of(model, adj)
+    motion, columns = flexible.motion_of(model, state, kin), flexible.adjoints_of(model, adj)
     clear_bodies(columns)
     pull_sensors(model, theta, t, motion, kin, hat, columns)
     pull_signals(model, theta, t, motion, kin, columns)
-    pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, none), columns)
+    pull_tree(model.tree, theta, motion.z, kin, comp, flexible.virtual_of(model, none), columns)
     pull_gravity(columns)
-    bring_adjoints(model, theta, state, adj)
+    flexible.bring_adjoints(model, theta, state, adj)
 
 
 def pull_rates(model, theta, t, state, eq, kin, comp, none, nu1, nu2, adj):
-    motion, columns = motion_of(model, state, kin), adjoints_of(model, adj)
+    motion, columns = flexible.motion_of(model, state, kin), flexible.adjoints_of(model, adj)
     clear_bodies(columns)
     pull_constraint_rates(model, theta, t, motion, kin, eq.lines, eq.line_rates, nu1, nu2, columns)
-    pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of(model, none), columns)
-    bring_adjoints(model, theta, state, adj)
+    pull_tree(model.tree, theta, motion.z, kin, comp, flexible.virtual_of(model, none), columns)
+    flexible.bring_adjoints(model, theta, state, adj)
 
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
@@ -275,7 +258,7 @@ def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
 
 
 def pull_at_rest(model, theta, t, state, eq, kin, comp, virtual, no_nu, adj):
-    motion, found = columns_at_rest(model, state, kin, comp), equations_of(model, comp, eq)
+    motion, found = flexible.columns_at_rest(model, state, kin, comp), flexible.equations_of(model, comp, eq)
     motion_kinematics(model.tree, theta, motion, kin)
     column_kinematics(model.tree, theta, motion, kin)
     clear(comp.W)
@@ -283,23 +266,23 @@ def pull_at_rest(model, theta, t, state, eq, kin, comp, virtual, no_nu, adj):
     constraint_forces(model, theta, motion.z, kin, state.lam, eq.lines, comp.W, found.Q)
     resting_flexible_forces(model, theta, motion.z, motion.zdd, kin, comp)
     residual(model.tree, kin, comp, found.Q, found.G)
-    moving, columns = virtual_of(model, virtual), adjoints_of(model, adj)
+    moving, columns = flexible.virtual_of(model, virtual), flexible.adjoints_of(model, adj)
     _start_adjoints(model, theta, motion, False, kin, virtual, moving, columns)
     pull_armatures(model, theta, motion.zdd, moving, columns)
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moving, no_nu, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
-    bring_virtual(model, theta, state.z, comp, virtual, adj)
-    bring_adjoints(model, theta, state, adj)
+    flexible.bring_virtual(model, theta, state.z, comp, virtual, adj)
+    flexible.bring_adjoints(model, theta, state, adj)
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
-    motion = motion_of(model, state, kin)
-    moving, columns = virtual_of(model, virtual), adjoints_of(model, adj)
+    motion = flexible.motion_of(model, state, kin)
+    moving, columns = flexible.virtual_of(model, virtual), flexible.adjoints_of(model, adj)
     _start_adjoints(model, theta, motion, True, kin, virtual, moving, columns)
     pull_element_forces(model, theta, t, motion, kin, moving, columns)
     pull_armatures(model, theta, motion.zdd, moving, columns)
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moving, nu, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
     pull_gravity(columns)
-    bring_virtual(model, theta, state.z, comp, virtual, adj)
-    bring_adjoints(model, theta, state, adj)
+    flexible.bring_virtual(model, theta, state.z, comp, virtual, adj)
+    flexible.bring_adjoints(model, theta, state, adj)
