@@ -20,20 +20,17 @@ from mbsim_cli.kernels.drivers.stepping import (
     BEGIN,
     DIVISIBLE,
     DUE,
+    INTERVALS,
     MEETS,
+    PARTS,
     PASSED,
     SIZE,
     TIME,
     TRIED,
-    count_step,
-    grow,
     jump,
-    move_clock,
     next_breakpoint,
-    next_size,
     next_step,
     smallest_step,
-    stands_at_breakpoint,
     stays_finite,
     take_inside,
     time_inside,
@@ -138,7 +135,8 @@ def form_point(model, scheme, control, case):
     state, sens, work, steps, inside = case.state, case.sens, case.work, case.steps, case.inside
     clock, course, probe, d_probe = work.clock, work.course, work.probe, work.d_probe
     near, t, breakpoints, row = MEETS * scheme.end, clock[TIME], work.breakpoints, int(course[FILLED])
-    waits, due = stands_at_breakpoint(clock, breakpoints), clock[DUE] > 0.0
+    ahead, due = next_breakpoint(clock), clock[DUE] > 0.0
+    waits = ahead < breakpoints.time.size and t == breakpoints.time[ahead]  # at a breakpoint that is not passed yet
     while t != BEFORE_START and not waits and row < times.size and np.abs(t - times[row]) <= near:
         write_time_point(times[row], state, sens, case.record, case.d_record, row)
         write_counters(work.counters, case.counters[row])
@@ -162,7 +160,7 @@ def form_point(model, scheme, control, case):
     elif waits:
         if are_full(steps):
             return Status.PAUSED.value
-        purpose, at = START if course[JUMPED] != 0.0 else JUMP, breakpoints.behind[next_breakpoint(clock)]
+        purpose, at = START if course[JUMPED] != 0.0 else JUMP, breakpoints.behind[ahead]
         copy_state(state, sens, probe, d_probe)
         put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif control.adaptive and clock[SIZE] == 0.0:
@@ -184,9 +182,12 @@ def start_step(scheme, control, case):
         return (Status.STEP_TOO_SMALL if course[REGULAR] != 0.0 else Status.SINGULAR).value
     if are_full(case.steps):
         return Status.PAUSED.value
-    status = count_step(control, clock, course[BEGUN], course[REJECTED] != 0.0)
-    if status != Status.OK:
-        return status.value
+    if control.adaptive and clock[TRIED] >= control.most:
+        return Status.TOO_MANY_STEPS.value
+    # behind accepted steps alone nothing else than the clock is to be kept
+    if control.adaptive and clock[TRIED] >= course[BEGUN] + control.at_once and course[REJECTED] == 0.0:
+        return Status.PAUSED.value
+    clock[TRIED] += 1.0
     course[LENGTH] = h
     return MAKE_STEP
 
@@ -261,19 +262,24 @@ def accept(step_end, scheme, control, case):
 
     Returns EVALUATE, or the status that ends the call.
     """
-    state, sens, work = case.state, case.sens, case.work
-    clock, course, h = work.clock, work.course, work.course[LENGTH]
-    if control.adaptive:
-        factor = factor_of(course[ERROR], control, course[REJECTED] != 0.0)
-        clock[SIZE] = next_size(h, factor, step_end, clock, work.breakpoints)
-    else:
-        grow(scheme.step, clock)
+    state, sens, work, inside = case.state, case.sens, case.work, case.inside
+    clock, course, breakpoints, h = work.clock, work.course, work.breakpoints, work.course[LENGTH]
+    ahead = next_breakpoint(clock)
+    meets = ahead < breakpoints.time.size and step_end == breakpoints.before[ahead]
+    if control.adaptive:  # that a breakpoint cut the step off makes the next one no shorter
+        size = h * factor_of(course[ERROR], control, course[REJECTED] != 0.0)
+        clock[SIZE] = max(size, clock[SIZE] if meets else 0.0)
+    elif clock[SIZE] > 0.0:  # the next part of a step of fixed length may be twice as long
+        clock[SIZE] = 0.0 if 2.0 * clock[SIZE] >= scheme.step else 2.0 * clock[SIZE]
     for c in range(work.owed.z.size):
         work.carry.z[c] = work.owed.z[c]
         work.carry.zd[c] = work.owed.zd[c]
     keep_stage(0, state, sens, work.stages)
     work.counters[STEPS] += 1
-    move_clock(step_end, h, scheme.step, clock, work.breakpoints, case.inside)
+    clock[PARTS] = max(1.0, np.ceil(h / (INTERVALS * scheme.step)))
+    clock[DUE] = clock[PARTS] * inside.share.size
+    clock[BEGIN] = clock[TIME]
+    clock[TIME] = breakpoints.time[ahead] if meets else step_end
     course[REJECTED] = 0.0
     return EVALUATE if stays_finite(state, sens) else Status.NOT_FINITE.value
 

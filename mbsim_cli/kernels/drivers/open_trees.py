@@ -5,7 +5,7 @@ from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, merged
 from mbsim_cli.kernels.compiler.simd import block, put, width
 from mbsim_cli.kernels.drivers.stepping import LONGEST, TIME
-from mbsim_cli.kernels.integrators.runge_kutta import initial_step, put_on_manifold, size_of
+from mbsim_cli.kernels.integrators.runge_kutta import TINY, put_on_manifold, size_of
 
 
 @merged
@@ -26,13 +26,16 @@ def guess(control, clock, end, state, probe):
 
 @merged
 def first_step(control, h, state, probe):
-    """Length of the first step, after the guess of length h was evaluated."""
+    """Length of the first step, after the guess of length h was evaluated. Source: as of ``runge_kutta``."""
     for c in range(state.z.size):
         probe.z[c] = probe.zd[c] - state.zd[c]
         probe.zd[c] = probe.zdd[c] - state.zdd[c]
     rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
     change = size_of(control, probe.z, state.z) + size_of(control, probe.zd, state.zd)
-    return initial_step(control, rate, change, h)
+    steepest = max(rate, change / h)
+    if steepest <= 1e-15:
+        return max(1e-6, 1e-3 * h)
+    return max(TINY, min(100.0 * h, (0.01 / steepest) ** control.exponent))
 
 
 # Values of measures at the start, for numbers that take them.

@@ -108,15 +108,6 @@ def are_full(steps):
 
 
 @kernel
-def write_inside(t, length, number, state, sens, inside):
-    """Store the time point of a ``number`` inside a step, whose parts have a ``length``."""
-    row = inside.count[0]
-    inside.length[row] = length * inside.weight[number % inside.weight.size]
-    write_time_point(t, state, sens, inside.rows, inside.d_rows, row)
-    inside.count[0] = row + 1
-
-
-@kernel
 def write_time_point(t, state, sens, record, d_record, row):
     """Store motion and multipliers with their sensitivities; the multipliers are taken for the reaction."""
     record.time[row] = t

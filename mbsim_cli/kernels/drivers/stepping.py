@@ -1,4 +1,4 @@
-"""Common parts of the time loops: times of steps, time points inside them, counts, a test of numbers.
+"""Common parts of the time loops: times of steps, time points inside them, a test of numbers.
 
 Steps end at breakpoints, where a law of time changes its formula: no error estimate sees what a step across one does to
 derivatives. Its stages lie before the breakpoint, the next step begins with accelerations found behind it.
@@ -11,8 +11,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.arrays import sum_of
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.simd import as_column
-from mbsim_cli.kernels.drivers.record import write_inside
-from mbsim_cli.model.codes import Status
+from mbsim_cli.kernels.drivers.record import write_time_point
 
 # In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried, breakpoints passed,
 # time points inside the last step that are not stored yet, and the equal parts of it that these lie in
@@ -43,13 +42,6 @@ def next_breakpoint(clock):
 
 
 @kernel
-def stands_at_breakpoint(clock, breakpoints):
-    """Whether the last step ended at a breakpoint that is not passed yet."""
-    i = next_breakpoint(clock)
-    return i < breakpoints.time.size and clock[TIME] == breakpoints.time[i]
-
-
-@kernel
 def next_step(clock, step, end, adaptive, breakpoints):
     """Length of the step from the clock's time; it goes beyond no breakpoint, and the last one ends the run."""
     t, i = clock[TIME], next_breakpoint(clock)
@@ -67,30 +59,9 @@ def next_step(clock, step, end, adaptive, breakpoints):
 
 
 @kernel
-def grow(step, clock):
-    """Let the next part of a step of fixed length be longer than the one that was made."""
-    if clock[SIZE] > 0.0:
-        clock[SIZE] = 0.0 if 2.0 * clock[SIZE] >= step else 2.0 * clock[SIZE]
-
-
-@kernel
 def smallest_step(t, end):
     """Shortest step from t; round-off of the time leaves little of shorter ones."""
     return SMALLEST * max(t, EARLY * end)
-
-
-@kernel
-def count_step(control, clock, begun, rejected):
-    """Count a step that is to be tried, in a call that began at a count of ``begun``; return whether it may be.
-
-    A call pauses behind accepted steps only, where nothing else than the clock is to be kept.
-    """
-    if control.adaptive and clock[TRIED] >= control.most:
-        return Status.TOO_MANY_STEPS
-    if control.adaptive and clock[TRIED] >= begun + control.at_once and not rejected:
-        return Status.PAUSED
-    clock[TRIED] += 1.0
-    return Status.OK
 
 
 @kernel
@@ -103,29 +74,6 @@ def end_by_clock(clock, h, step, end, adaptive, breakpoints):
         row = step * np.round(step_end / step)
         return row if np.abs(step_end - row) <= MEETS * end else step_end
     return end if step_end > end - MEETS * end else step_end
-
-
-@kernel
-def meets_breakpoint(step_end, clock, breakpoints):
-    """Whether a step to ``step_end`` ends at a breakpoint."""
-    i = next_breakpoint(clock)
-    return i < breakpoints.time.size and step_end == breakpoints.before[i]
-
-
-@kernel
-def next_size(h, factor, step_end, clock, breakpoints):
-    """Size behind a step of length h that may grow by ``factor``; that a breakpoint cut it off makes none shorter."""
-    return max(h * factor, clock[SIZE] if meets_breakpoint(step_end, clock, breakpoints) else 0.0)
-
-
-@kernel
-def move_clock(step_end, h, step, clock, breakpoints, inside):
-    """Go on to the end of a step of length h; the time points inside it are due."""
-    clock[PARTS] = max(1.0, np.ceil(h / (INTERVALS * step)))
-    clock[DUE] = clock[PARTS] * inside.share.size
-    clock[BEGIN] = clock[TIME]
-    meets = meets_breakpoint(step_end, clock, breakpoints)
-    clock[TIME] = breakpoints.time[next_breakpoint(clock)] if meets else step_end
 
 
 @merged
@@ -158,8 +106,10 @@ def time_inside(clock, inside):
 @kernel
 def take_inside(t, clock, state, sens, inside):
     """Store the next time point inside the last step."""
-    length = (clock[TIME] - clock[BEGIN]) / clock[PARTS]
-    write_inside(t, length, number_inside(clock, inside), state, sens, inside)
+    row, length = inside.count[0], (clock[TIME] - clock[BEGIN]) / clock[PARTS]
+    inside.length[row] = length * inside.weight[number_inside(clock, inside) % inside.weight.size]
+    write_time_point(t, state, sens, inside.rows, inside.d_rows, row)
+    inside.count[0] = row + 1
     clock[DUE] -= 1.0
 
 

@@ -97,15 +97,6 @@ def size_of(control, a, like):
     return np.sqrt(total / max(1, a.size))
 
 
-@kernel
-def initial_step(control, rate_size, change_size, trial_step):
-    """Length of the first step, from the sizes of the rates and of their change over a trial step."""
-    steepest = max(rate_size, change_size / trial_step)
-    if steepest <= 1e-15:
-        return max(1e-6, 1e-3 * trial_step)
-    return max(TINY, min(100.0 * trial_step, (0.01 / steepest) ** control.exponent))
-
-
 # Steps ----------------------------------------------------------------------------------------------------------------
 
 
