@@ -13,13 +13,9 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_pe
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.forces import expect_recorded
 from mbsim_cli.kernels.algorithms.equations.signals import loads_settled, take_loads, with_loads
-from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, motion_alone
-from mbsim_cli.kernels.algorithms.reactions.systems import (
-    find_forces,
-    find_multiplier_forces,
-    read_reactions,
-    vary_read,
-)
+from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
+from mbsim_cli.kernels.algorithms.reactions.reactions import multiplier_forces, react
+from mbsim_cli.kernels.algorithms.reactions.systems import acting_at, find_forces, vary_read
 from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.simd import as_column
@@ -181,9 +177,9 @@ def find_recorded_forces(model, theta, at_center, record, row, multiplier, work)
     system.move(model, theta, state, kin)
     system.constrain(model, theta, t, state.z, kin, eq)
     expect_recorded(record.expected, row, kin)
-    loaded = LoadedMotion(state.z, state.zd, state.zdd, multiplier)
-    find_forces(model, theta, t, loaded, kin, comp, eq)
-    return loaded
+    acting = acting_at(model, LoadedMotion(state.z, state.zd, state.zdd, multiplier), kin, comp, eq)
+    find_forces(model, theta, t, acting)
+    return state, acting
 
 
 @entry
@@ -194,17 +190,14 @@ def observe_reactions(
 
     The multipliers (N, m) and their sensitivities are those of the model's equations.
     """
-    kin, comp, eq = work.kin, work.comp, work.eq
     for row in range(record.time.size):
-        state = find_recorded_forces(model, theta, at_center, record, row, multiplier[row], work)
-        read_reactions(model, theta, reactions, state, kin, comp, eq, out[row])
+        state, acting = find_recorded_forces(model, theta, at_center, record, row, multiplier[row], work)
+        react(model, theta, reactions, acting, out[row])
         if directions.dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             sens = LoadedMotion(dz, dzd, dzdd, d_multiplier[row])
-            system.vary_bodies_of(model, theta, directions, motion_alone(state), kin, sens, tw)
-            vary_read(
-                model, theta, directions, reactions, record.time[row], state, sens, kin, comp, eq, tw, dQ, d_out[row]
-            )
+            system.vary_bodies_of(model, theta, directions, state, work.kin, sens, tw)
+            vary_read(model, theta, directions, reactions, record.time[row], acting, sens, tw, dQ, d_out[row])
 
 
 @entry
@@ -226,5 +219,6 @@ def reactions_to(model, theta, reactions, at_center, work, time, position, multi
         system.constrain(model, theta, time[row], z, kin, eq)
         for k in range(multiplier.shape[1]):
             state = LoadedMotion(z, z, z, multiplier[row, k])  # of which z and the multipliers are read
-            find_multiplier_forces(model, theta, state, kin, comp, eq)
-            read_reactions(model, theta, reactions, state, kin, comp, eq, out[row, k])
+            acting = acting_at(model, state, kin, comp, eq)
+            multiplier_forces(model, theta, acting)
+            react(model, theta, reactions, acting, out[row, k])

@@ -78,12 +78,12 @@ class MotionAdjoints(NamedTuple):
 @entry
 def pull_back_reactions(model, theta, reactions, work, pulling, record, multiplier, hat, out):
     """Fill ``out`` from adjoints hat (N, width, p) of the reactions; ``multiplier`` (N, m) as they are read with."""
-    kin, comp, eq, adj = work.kin, work.comp, work.eq, pulling.adj
+    adj = pulling.adj
     for row in range(record.time.size):
-        state = find_recorded_forces(model, theta, False, record, row, multiplier[row], work)
+        state, acting = find_recorded_forces(model, theta, False, record, row, multiplier[row], work)
         clear_bodies(adj)
         clear_motion(adj)
-        pull_read(model, theta, reactions, record.time[row], state, kin, comp, eq, pulling, hat[row], adj)
+        pull_read(model, theta, reactions, record.time[row], state, acting, pulling, hat[row], adj)
         copy_to(adj.z, out.z[row])
         copy_to(adj.zd, out.zd[row])
         copy_to(adj.zdd, out.zdd[row])

@@ -32,7 +32,7 @@ from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_bodies, p
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
 from mbsim_cli.kernels.algorithms.reactions.reactions import AXES
-from mbsim_cli.kernels.algorithms.reactions.systems import find_forces, pull_read, vary_read
+from mbsim_cli.kernels.algorithms.reactions.systems import acting_at, find_forces, pull_read, vary_read
 from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.model.layout import NONE
 from tests.assembly.texts import assemble
@@ -261,13 +261,13 @@ def reactions_agree(problem, imaginary):
     rng, first = np.random.default_rng(seed=n), model.tree.initial[0]
     state = theta[first : first + n], *rng.normal(size=(2, n)), rng.normal(size=m)
     at = Pulled(model, theta, state, imaginary, reactions.theta + AXES)
-    state, theta, kin, comp, eq, tw = at.state, at.theta, at.kin, at.comp, at.eq, at.twists
-    find_forces(model, theta, TIME, state, kin, comp, eq)
+    state, theta, tw, acting = at.state, at.theta, at.twists, acting_at(model, at.state, at.kin, at.comp, at.eq)
+    find_forces(model, theta, TIME, acting)
     dQ, varied = np.zeros_like(at.sens.z), np.zeros((problem.reacting.width, at.sens.z.shape[1]), at.dtype)
-    vary_read(model, theta, at.varied, reactions, TIME, state, at.sens, kin, comp, eq, tw, dQ, varied)
-    find_forces(model, theta, TIME, state, kin, comp, eq)
+    vary_read(model, theta, at.varied, reactions, TIME, acting, at.sens, tw, dQ, varied)
+    find_forces(model, theta, TIME, acting)
     hat, no_nu = at.random(len(varied)), at.padded(np.zeros((m, SCALARS), at.dtype))
     still = at.virtual._replace(mu=np.zeros_like(at.virtual.mu), U=np.zeros_like(at.virtual.U))
     pulling = SimpleNamespace(virtual=at.virtual, none=still, beside=np.zeros_like(state.lam), no_nu=no_nu)
-    pull_read(model, theta, reactions, TIME, state, kin, comp, eq, pulling, at.padded(hat), at.adj)
+    pull_read(model, theta, reactions, TIME, state, acting, pulling, at.padded(hat), at.adj)
     at.take(hat.T @ varied, summed=True)

@@ -14,8 +14,6 @@ from mbsim_cli.kernels.algorithms.reactions.reactions import (
     ActingVaried,
     act_on_bodies,
     cross_joints,
-    multiplier_forces,
-    react,
     vary_actions,
     vary_crossing,
     vary_reactions,
@@ -24,52 +22,40 @@ from mbsim_cli.kernels.compiler.jit import inlined
 
 
 @inlined
-def _acting(model, state, kin, comp, eq):
-    """The motion of columns, with the multipliers of ``state``, and what acts there."""
+def acting_at(model, state, kin, comp, eq):
+    """Where all functions here find the motion of columns, the multipliers of ``state``, and what acts."""
     motion, found = flexible.motion_of(model, motion_alone(state), kin), flexible.equations_of(model, comp, eq)
     return Acting(LoadedMotion(motion.z, motion.zd, motion.zdd, state.lam), eq.lines, found.Q, kin, comp)
 
 
 @inlined
-def find_forces(model, theta, t, state, kin, comp, eq):
-    """Find the forces across joints of the motion in ``kin``: ``act_on_bodies``, then ``cross_joints``."""
-    act_on_bodies(model, theta, t, _acting(model, state, kin, comp, eq))
-    flexible.elastic_forces(model, theta, kin, comp)
-    cross_joints(model.tree, kin, comp)
+def find_forces(model, theta, t, acting):
+    """Find the forces across joints of the motion in ``acting.kin``: ``act_on_bodies``, then ``cross_joints``."""
+    act_on_bodies(model, theta, t, acting)
+    flexible.elastic_forces(model, theta, acting.kin, acting.comp)
+    cross_joints(model.tree, acting.kin, acting.comp)
 
 
 @inlined
-def find_multiplier_forces(model, theta, state, kin, comp, eq):
-    """``reactions.multiplier_forces``; needs z and multipliers of ``state``."""
-    multiplier_forces(model, theta, _acting(model, state, kin, comp, eq))
-
-
-@inlined
-def read_reactions(model, theta, reactions, state, kin, comp, eq, out):
-    """``reactions.react``; needs ``find_forces``, and z and multipliers of ``state``."""
-    react(model, theta, reactions, _acting(model, state, kin, comp, eq), out)
-
-
-@inlined
-def vary_read(model, theta, directions, reactions, t, state, sens, kin, comp, eq, tw, dQ, out):
+def vary_read(model, theta, directions, reactions, t, acting, sens, tw, dQ, out):
     """Variations (width, p) of the reactions; needs ``vary_bodies_of``."""
-    acting = _acting(model, state, kin, comp, eq)
+    kin = acting.kin
     varied = ActingVaried(flexible.loaded_changes_of(model, sens, tw), flexible.rows_of(model, tw, dQ)[0], tw)
     vary_actions(model, theta, directions, t, acting, varied)
     flexible.slope_moved(model, theta, kin)
     flexible.vary_elastic_forces(model, theta, directions, kin, tw, varied.dQ)
-    vary_crossing(model.tree, theta, directions, kin, comp, tw)
+    vary_crossing(model.tree, theta, directions, kin, acting.comp, tw)
     vary_reactions(model, theta, directions, reactions, acting, varied, out)
 
 
 @inlined
-def pull_read(model, theta, reactions, t, state, kin, comp, eq, pulling, hat, adj):
-    """Add the pull-back of hat . reactions; needs ``find_forces``."""
-    acting = _acting(model, state, kin, comp, eq)
+def pull_read(model, theta, reactions, t, state, acting, pulling, hat, adj):
+    """Add the pull-back of hat . reactions at the ``state``; needs ``find_forces``."""
+    kin = acting.kin
     moving, columns = flexible.virtual_of(model, pulling.virtual), flexible.adjoints_of(model, adj)
     move_virtually(model, theta, reactions, acting, moving, hat, columns)
     pull_crossing(model, theta, t, acting, pulling.beside, moving, pulling.no_nu, columns)
     pull_flexible_bodies(model, theta, motion_alone(acting.motion), True, kin, moving, columns)
-    pull_tree(model.tree, theta, acting.motion.z, kin, comp, flexible.virtual_of(model, pulling.none), columns)
+    pull_tree(model.tree, theta, acting.motion.z, kin, acting.comp, flexible.virtual_of(model, pulling.none), columns)
     pull_gravity(columns)
     flexible.bring_adjoints(model, theta, motion_alone(state), adj)
