@@ -5,8 +5,7 @@ taken one at a time, and numba keeps what it compiles: kernels are slower, and t
 """
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial, update_wrapper, wraps
 from typing import Any
 
@@ -60,19 +59,12 @@ def overload(function: Callable) -> Callable:
 
 def entry(function: Callable) -> Any:
     """Called from Python, with a file of numba's own in the folder of compiled kernels."""
-    with _cache_in(watch.STORE.path):
-        dispatcher = numba.njit(nogil=True, cache=bool(watch.STORE.path), **_FLAGS)(function)
-    return dispatcher if numba.config.DISABLE_JIT else _Told(dispatcher)
-
-
-@contextmanager
-def _cache_in(folder: str) -> Iterator[None]:
-    """Others who use numba in this process keep their place."""
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, folder
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, watch.STORE.path
     try:
-        yield
+        dispatcher = numba.njit(nogil=True, cache=bool(watch.STORE.path), **_FLAGS)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        numba.config.CACHE_DIR = before  # others who use numba in this process keep their place
+    return dispatcher if numba.config.DISABLE_JIT else _Told(dispatcher)
 
 
 class _Told:

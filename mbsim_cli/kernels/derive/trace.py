@@ -178,18 +178,6 @@ class Symbol:
     def arctan2(self, x: "Symbol") -> "Symbol":
         return self.graph.symbol("arctan2", self, x)
 
-    def __lt__(self, other: Any) -> "Condition":
-        return Condition(self.graph, "<", self, other)
-
-    def __le__(self, other: Any) -> "Condition":
-        return Condition(self.graph, "<=", self, other)
-
-    def __gt__(self, other: Any) -> "Condition":
-        return Condition(self.graph, ">", self, other)
-
-    def __ge__(self, other: Any) -> "Condition":
-        return Condition(self.graph, ">=", self, other)
-
 
 def _binary(kind: str) -> tuple[Callable, Callable]:
     return (
@@ -204,6 +192,8 @@ for _kind, _name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("div", "tr
     setattr(Symbol, f"__r{_name}__", _reflected)
 for _name in ("sqrt", "sin", "cos", "tan", "exp", "log", "tanh"):  # numpy's functions call methods of these names
     setattr(Symbol, _name, lambda self, kind=_name: self.graph.symbol(kind, self))
+for _name, _sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">=")):
+    setattr(Symbol, f"__{_name}__", lambda self, other, sign=_sign: Condition(self.graph, sign, self, other))
 
 
 class Condition:

@@ -191,7 +191,8 @@ class Derivatives:
         self.pull_kept = self._derived("pull_{}_kept")
 
     def _derived(self, form: str) -> Any:
-        return derived(form.format(self.function.__name__), lambda: self._made(self.texts[form]))
+        name = form.format(self.function.__name__)
+        return derived(name, lambda: compiled_text(self.texts[form], self.function, self._space))
 
     @cached_property
     def texts(self) -> dict[str, str]:
@@ -302,19 +303,15 @@ class Derivatives:
         values, lines = self._values(), Lines()
         for index, k in rows:
             lines(f"kept_out[{k}] = {values.name(index, lines)}")
-        if self.slopes:
-            by = self._slopes_of_result()
+        if self.slopes:  # derivatives of a scalar result by all that it depends on
+            by: dict[int, Any] = {self.result.index: 1.0}
+            for index in sorted(self.linear, reverse=True):
+                for source, slope in self.linear[index] if index in by else ():
+                    by[source] = by.get(source, 0.0) + by[index] * slope
+            by_name = {self.graph.operations[index].detail: slope for index, slope in by.items()}
             for name, place in self.slopes.items():
-                lines(f"kept_out[{place}] = {values.name(by.get(name, 0.0), lines)}")
+                lines(f"kept_out[{place}] = {values.name(by_name.get(name, 0.0), lines)}")
         return lines.function(self._head("keep_{}", "kept_out"))
-
-    def _slopes_of_result(self) -> dict[str, Symbol | float]:
-        """Partial derivatives of a scalar result, by the names of the values that it depends on."""
-        by: dict[int, Any] = {self.result.index: 1.0}
-        for index in sorted(self.linear, reverse=True):
-            for source, slope in self.linear[index] if index in by else ():
-                by[source] = by.get(source, 0.0) + by[index] * slope
-        return {self.graph.operations[index].detail: slope for index, slope in by.items()}
 
     def _vary(self, form: str, values: Values, own: bool) -> str:
         """Source of the variation; ``own`` numbers vary with direction k of dtheta, or not at all."""
@@ -414,9 +411,6 @@ class Derivatives:
                 else:
                     space[f"slopes_of_{rule.__name__}"] = slopes_of(rule)
         return space
-
-    def _made(self, text: str) -> Callable:
-        return compiled_text(text, self.function, self._space)
 
 
 def _places(name: str, structure: Any) -> list[str]:

@@ -6,6 +6,7 @@ vectors vary and are pulled back is written once, in ``algorithms/equations``.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from mbsim_cli.kernels.compiler.jit import python_of
@@ -40,39 +41,14 @@ class Sight(NamedTuple):
     of: str = ""  # of a velocity: the point's name
 
 
-def point(place: int = 0) -> Sight:
-    """A point of body b."""
-    return Sight("point", place)
-
-
-def velocity(of: str) -> Sight:
-    """The velocity of such a point against body a."""
-    return Sight("velocity", of=of)
-
-
-def turning() -> Sight:
-    """The angular velocity of body b against body a."""
-    return Sight("turning")
-
-
-def axis(place: int) -> Sight:
-    """A vector of body b."""
-    return Sight("axis", place)
-
-
-def point_of_first(place: int) -> Sight:
-    """A point of body a."""
-    return Sight("point_of_first", place)
-
-
-def axis_of_first(place: int) -> Sight:
-    """A vector of body a."""
-    return Sight("axis_of_first", place)
-
-
-def given(place: int) -> Sight:
-    """A vector that the file gives in the axes of the force, with the expressions of the motion that add to it."""
-    return Sight("given", place)
+# What elements see, by the place of the vector's numbers in the block, or by the name of the point of a velocity.
+point = partial(Sight, "point")  # a point of body b
+velocity = partial(Sight, "velocity", 0)  # the velocity of such a point against body a
+turning = partial(Sight, "turning")  # the angular velocity of body b against body a
+axis = partial(Sight, "axis")  # a vector of body b
+point_of_first = partial(Sight, "point_of_first")  # a point of body a
+axis_of_first = partial(Sight, "axis_of_first")  # a vector of body a
+given = partial(Sight, "given")  # a vector of the file, in the axes of the force, with the expressions that add to it
 
 
 class AlongMeasure(Derivatives):
