@@ -7,7 +7,7 @@ import pytest
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.kernels.algorithms.elimination.structure import spans, tree_panels
-from mbsim_cli.kernels.algorithms.motion.workspace import force_size, law_entries, touch
+from mbsim_cli.kernels.algorithms.motion.workspace import FORCE_SIZES, law_entries, touch
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import BODY_SIZE, MASS, MEASURE_SIZE, NONE
@@ -55,7 +55,7 @@ def test_touched_blocks_are_those_in_which_a_direction_varies_a_number(name):
         assert np.array_equal(found.measure[k], expected(own))
     for f, (kind, o) in enumerate(zip(model.forces.kind, model.forces.theta, strict=True)):
         laws = law_entries(model.laws, [int(k) for k in model.forces.law[f] if k != NONE])
-        assert np.array_equal(found.force[f], expected(np.concatenate([np.arange(o, o + force_size(kind)), laws])))
+        assert np.array_equal(found.force[f], expected(np.concatenate([np.arange(o, o + FORCE_SIZES[kind]), laws])))
 
 
 def test_only_angles_that_constraints_depend_on_tell_when_to_look_for_singular_positions():

@@ -46,16 +46,6 @@ def once_a_model(find):
 # little.
 
 
-def meetings(model):
-    """Which coordinates of a tree meet each other (n, n), and the coordinates of each constraint."""
-    n = kinds(model.tree).size
-    meets = np.zeros((n, n), bool)
-    for columns in _groups(model):
-        coordinates = moved_by(model.tree, columns)
-        meets[np.ix_(coordinates, coordinates)] = True
-    return meets, [moved_by(model.tree, columns) for columns in _constraint_columns(model)]
-
-
 def blocks_of(columns):
     """First columns of the blocks that hold any of them."""
     return np.flatnonzero(np.bincount(columns // WIDTH)) * WIDTH
@@ -196,7 +186,12 @@ class Panels(NamedTuple):
 @once_a_model
 def tree_panels(model):
     """Find the structure of T + J^T alpha J and of J of a tree."""
-    return panels_of(*meetings(model))
+    n = kinds(model.tree).size
+    meets = np.zeros((n, n), bool)
+    for columns in _groups(model):
+        coordinates = moved_by(model.tree, columns)
+        meets[np.ix_(coordinates, coordinates)] = True
+    return panels_of(meets, [moved_by(model.tree, columns) for columns in _constraint_columns(model)])
 
 
 def panels_of(meets, rows):
@@ -211,12 +206,8 @@ def panels_of(meets, rows):
     meets[: n % 3, : n % 3] = True
     found.reverse()
     blocks, whole = list(map(blocks_of, found)), [blocks_of(np.flatnonzero(row)) for row in meets]
-    return Panels(*lists(found), *lists(blocks), *lists(whole), *lists(rows), *_wide_blocks(rows))
-
-
-def _wide_blocks(rows):
-    """Blocks of columns of each row, and which of their columns the row has."""
-    first, block = lists(list(map(blocks_of, rows)))
-    owner = np.repeat(np.arange(len(rows)), np.diff(first))
-    bits = [sum(1 << int(c - b) for c in rows[r] if b <= c < b + WIDTH) for r, b in zip(owner, block, strict=True)]
-    return first, block, np.array(bits, np.int64)
+    wide_first, wide = lists(list(map(blocks_of, rows)))
+    owner = np.repeat(np.arange(len(rows)), np.diff(wide_first))
+    bits = [sum(1 << int(c - b) for c in rows[r] if b <= c < b + WIDTH) for r, b in zip(owner, wide, strict=True)]
+    of_rows = *lists(rows), wide_first, wide, np.array(bits, np.int64)
+    return Panels(*lists(found), *lists(blocks), *lists(whole), *of_rows)

@@ -6,54 +6,11 @@ by E^T, and matrices of columns become such of coordinates by E on both sides. O
 nodes are kept. Derivation: docs/theory/flexible_bodies.md.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-
 from mbsim_cli.kernels.algebra.arrays import clear
-from mbsim_cli.kernels.algorithms.motion.workspace import Motion
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, padded, put, width, zeros
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.flexible_nodes import bent, pull_slopes, pull_zeta, slope, vary_slope, vary_zeta, zeta
 from mbsim_cli.model.layout import NONE
-
-
-class ColumnEquations(NamedTuple):
-    """The equations of motion in columns."""
-
-    G: np.ndarray  # (nc,)
-    Q: np.ndarray  # (nc,)
-    T: np.ndarray  # (nc, wider than nc) tangent, or mass matrix
-    x: np.ndarray  # (2, nc) accelerations of two systems at rest
-    nodes: np.ndarray  # (n, nv) E^T M at the columns of nodes: what their accelerations take of each coordinate
-    rates: np.ndarray  # (n, nv) the same of M + C, where nodes stiffen
-
-
-def column_motion(tree, dtype=np.float64):
-    """Allocate Motion of all columns."""
-    return Motion(*(np.zeros(tree.column_kind.size, dtype) for _ in range(3)))
-
-
-def column_changes(tree, p, dtype=np.float64):
-    """Allocate Motion of all columns in p directions, ``simd.padded``."""
-    return Motion(*(zeros((tree.column_kind.size, p), dtype) for _ in range(3)))
-
-
-def column_equations(tree, dtype=np.float64):
-    """Allocate ColumnEquations."""
-    n, z = tree.column_kind.size, np.zeros
-    nodes, rates = (z((tree.column.size, tree.node.size), dtype) for _ in range(2))
-    return ColumnEquations(z(n, dtype), z(n, dtype), wide_rows(tree, n, dtype), z((2, n), dtype), nodes, rates)
-
-
-def wide_rows(tree, rows, dtype=np.float64):
-    """Allocate ``rows`` of nc numbers and more: rows of nodes are added to them in blocks, also behind the last one."""
-    return zeros((rows, padded(tree.column_kind.size) + WIDTH), dtype)
-
-
-def node_rows(tree, dtype=np.float64):
-    """Allocate the rows of E of nodes, zeros behind the numbers of each."""
-    return zeros((tree.node.size, padded(np.diff(tree.elastic).max(initial=0)) + WIDTH), dtype)
 
 
 @inlined
@@ -169,7 +126,7 @@ def vary_rows(tree, theta, rows, dtheta, z, dz, G, dG, out):
 
 @kernel
 def jacobian_to_coordinates(tree, rows, J, out):
-    """J E, out (m, n); J, as wide as ``wide_rows``, is lost."""
+    """J E, out (m, n); J, as wide as ``workspace.wide_rows``, is lost."""
     for r in range(J.shape[0]):
         _row_to_coordinates(tree, rows, J, r, out, r)
 
@@ -195,7 +152,7 @@ def _row_to_coordinates(tree, rows, T, row, out, i):
 
 @kernel
 def matrix_to_coordinates(tree, rows, T, out):
-    """E^T T E, out (n, n) or wider; T, as wide as ``wide_rows``, is lost."""
+    """E^T T E, out (n, n) or wider; T, as wide as ``workspace.wide_rows``, is lost."""
     for f in range(tree.flexible.size):
         first, last = tree.elastic[f], tree.elastic[f + 1]
         for g in range(0, T.shape[0], width(T)):

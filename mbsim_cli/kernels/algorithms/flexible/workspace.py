@@ -1,20 +1,15 @@
 """Work arrays of a tree with bodies that deform, in the places of those of ``motion.workspace``."""
 
 from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.flexible.node_columns import (
-    column_changes,
-    column_equations,
-    column_motion,
-    node_rows,
-    wide_rows,
-)
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     Adjoints,
     Composite,
     Kinematics,
+    Motion,
     Touch,
     Twists,
     Virtual,
@@ -26,10 +21,22 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
     twists,
     virtual,
 )
-from mbsim_cli.kernels.compiler.simd import WIDTH, zeros
+from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.elements.flexible_work import elastic_work
 from mbsim_cli.model.layout import NONE, Signals
 from mbsim_cli.model.standard_data import block_size, deviation_size
+
+
+class ColumnEquations(NamedTuple):
+    """The equations of motion in columns."""
+
+    G: np.ndarray  # (nc,)
+    Q: np.ndarray  # (nc,)
+    T: np.ndarray  # (nc, wider than nc) tangent, or mass matrix
+    x: np.ndarray  # (2, nc) accelerations of two systems at rest
+    nodes: np.ndarray  # (n, nv) E^T M at the columns of nodes: what their accelerations take of each coordinate
+    rates: np.ndarray  # (n, nv) the same of M + C, where nodes stiffen
+
 
 # The tuples of rigid trees, with what bodies that deform add.
 
@@ -75,12 +82,24 @@ FlexibleTouch = namedtuple(
 )
 
 
+def wide_rows(tree, rows, dtype):
+    """Allocate ``rows`` of nc numbers and more: rows of nodes are added to them in blocks, also behind the last one."""
+    return zeros((rows, padded(tree.column_kind.size) + WIDTH), dtype)
+
+
+def column_changes(tree, p, dtype):
+    """Allocate Motion of all columns in p directions, ``simd.padded``."""
+    return Motion(*(zeros((tree.column_kind.size, p), dtype) for _ in range(3)))
+
+
 def flexible_kinematics(model, dtype=np.float64):
     """Allocate FlexibleKinematics."""
-    tree, m = model.tree, model.constraints.measure.size
-    own = elastic_work(tree, dtype), column_motion(tree, dtype), wide_rows(tree, m, dtype), node_rows(tree, dtype)
-    found = kinematics(model, dtype)
-    return FlexibleKinematics(*found._replace(signals=signals_of_deforming(model, found.signals)), *own)
+    tree, found = model.tree, kinematics(model, dtype)
+    found = found._replace(signals=signals_of_deforming(model, found.signals))
+    motion = Motion(*np.zeros((3, tree.column_kind.size), dtype))
+    J = wide_rows(tree, model.constraints.measure.size, dtype)
+    rows = zeros((tree.node.size, padded(np.diff(tree.elastic).max(initial=0)) + WIDTH), dtype)
+    return FlexibleKinematics(*found, elastic_work(tree, dtype), motion, J, rows)
 
 
 def signals_of_deforming(model, signals):
@@ -95,11 +114,12 @@ def signals_of_deforming(model, signals):
 
 def flexible_composite(model, dtype=np.float64):
     """Allocate FlexibleComposite."""
-    tree, n = model.tree, model.tree.column_kind.size
+    tree, n, z = model.tree, model.tree.column_kind.size, np.zeros
     k = np.diff(tree.elastic).max(initial=0)
     shapes = (n, n, (tree.flexible.size, 6), (6 + k, 9 + k))
-    own = (np.zeros(shape, dtype) for shape in shapes)
-    return FlexibleComposite(*composite(model, dtype), *own, column_equations(tree, dtype))
+    nodes, rates = (z((tree.column.size, tree.node.size), dtype) for _ in range(2))
+    equations = ColumnEquations(z(n, dtype), z(n, dtype), wide_rows(tree, n, dtype), z((2, n), dtype), nodes, rates)
+    return FlexibleComposite(*composite(model, dtype), *(z(shape, dtype) for shape in shapes), equations)
 
 
 def flexible_twists(model, p, dtype=np.float64):

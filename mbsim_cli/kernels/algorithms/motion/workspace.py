@@ -125,13 +125,7 @@ def signal_work(model, columns_of, dtype):
     """Allocate SignalWork; ``columns_of`` gives the columns of the tangent that move a body."""
     if isinstance(model.signals, Signals):
         return _signal_work(model, columns_of, dtype)
-    return _no_signal_work(model, dtype)
-
-
-@once_a_model
-def _no_signal_work(model, dtype):
-    """SignalWork of a model without expressions, which nothing is written to."""
-    return _signal_work(model, None, dtype)
+    return _shared_signal_work(model, None, dtype)  # nothing is written to it where there are no expressions
 
 
 def _signal_work(model, columns_of, dtype):
@@ -144,16 +138,17 @@ def _signal_work(model, columns_of, dtype):
         for c in columns_of(body):
             bits[r, c // WIDTH] |= 1 << (c % WIDTH)
     rows = (nb + 1, 6, WIDTH) if number else (0, 6, WIDTH)
-    nothing = Touch(
-        *(np.zeros((count, WIDTH), bool) for count in (nb, nb, model.measures.kind.size, model.forces.kind.size))
-    )
+    read = 0  # entries of theta, from the first on, that sensors of inputs can read
+    if number:
+        measures = model.measures.theta + np.maximum(MEASURE_SIZE, np.diff(model.measures.first))
+        read = int(max((3, *(signals.sensor_theta + 6), *measures, *(model.forces.theta + 32))))
     seeds = SignalSeeds(
         *(zeros(rows, dtype) for _ in range(3)),
         zeros((0, 6, WIDTH), dtype),
         *(zeros((n if number else 0, WIDTH), dtype) for _ in range(3)),
         zeros((model.constraints.measure.size if number else 0, WIDTH), dtype),
-        zeros((_numbers_read(model) if number else 0, WIDTH), dtype),
-        nothing,
+        zeros((read, WIDTH), dtype),
+        untouched(model, WIDTH),
         zeros((inputs, WIDTH), dtype),
         zeros((number, WIDTH), dtype),
     )
@@ -161,6 +156,9 @@ def _signal_work(model, columns_of, dtype):
         np.zeros(inputs, dtype), np.zeros(places, dtype), np.zeros(places, dtype), bits, seeds,
         _load_work(model, n, dtype),
     )  # fmt: skip
+
+
+_shared_signal_work = once_a_model(_signal_work)
 
 
 def _load_work(model, n, dtype):
@@ -192,18 +190,6 @@ def signal_rows(model, p, dtype):
     inputs, number, _ = _count(model.signals)
     m = model.constraints.measure.size if isinstance(model.signals, LoadedSignals) else 0
     return SignalRows(zeros((inputs, p), dtype), zeros((number, p), dtype), zeros((m, p), dtype))
-
-
-def _numbers_read(model):
-    """Entries of theta, from the first on, that sensors of inputs can read."""
-    signals, measures = model.signals, model.measures
-    blocks = [3, *(signals.sensor_theta + 6)]
-    listed = np.diff(measures.first)
-    for m in range(measures.kind.size):
-        blocks.append(int(measures.theta[m]) + max(MEASURE_SIZE, int(listed[m])))
-    for force in model.forces.theta:
-        blocks.append(int(force) + 32)
-    return int(max(blocks))
 
 
 COLUMN_S, COLUMN_X, COLUMN_Y, COLUMN_UP = 0, 6, 12, 18  # rows of Composite.columns
@@ -296,6 +282,12 @@ class Touch(NamedTuple):
     force: np.ndarray  # (nf, p)
 
 
+def untouched(model, p):
+    """Touch of p directions that vary no numbers."""
+    nb = model.tree.parent.size
+    return Touch(*(np.zeros((k, p), bool) for k in (nb, nb, model.measures.kind.size, model.forces.kind.size)))
+
+
 def touched(dtheta):
     """A function that finds which of directions dtheta (len(theta), p) vary blocks, by their starts and bounds."""
     if not dtheta.shape[1]:
@@ -336,7 +328,7 @@ def _kinds(model):
     """Which measures have a block of geometry, and the sizes of the blocks of laws and forces."""
     geometric = np.isin(model.measures.kind, BETWEEN_BODIES)
     laws = [law_size(model.laws, k) for k in range(model.laws.theta.size)]
-    return geometric, np.array(laws, int), np.array([force_size(kind) for kind in model.forces.kind], int)
+    return geometric, np.array(laws, int), np.array([FORCE_SIZES[kind] for kind in model.forces.kind], int)
 
 
 def law_size(laws, law):
@@ -355,11 +347,6 @@ def law_entries(laws, wanted):
             found.add(law)
     entries = [laws.theta[law] + np.arange(law_size(laws, law)) for law in sorted(found)]
     return np.concatenate([*entries, np.zeros(0, dtype=np.int64)]).astype(np.int64)
-
-
-def force_size(kind):
-    """Number of entries of theta that a force element of a kind takes."""
-    return FORCE_SIZES[kind]
 
 
 # Adjoints of scalars. Derivation: docs/theory/adjoint.md.

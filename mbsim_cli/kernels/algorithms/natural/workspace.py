@@ -9,13 +9,13 @@ from mbsim_cli.kernels.algorithms.elimination.structure import blocks_of, once_a
 from mbsim_cli.kernels.algorithms.flexible.workspace import FlexibleTouch, signals_of_deforming, touched_bodies
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     Adjoints,
-    Touch,
     Virtual,
     adjoints,
     signal_work,
     touch,
     touched,
     twists,
+    untouched,
     virtual,
 )
 from mbsim_cli.kernels.algorithms.natural.linear_poses import POSE, NaturalForces, NaturalKinematics
@@ -128,19 +128,11 @@ def _seeds(model, size, dtype):
     first = np.cumsum([0, *map(len, starts)])
     columns, pull = (zeros((len(own), k, WIDTH * max(map(len, starts), default=0)), dtype) for k in (24, POSE))
     blocks = first, np.concatenate([NOTHING, *starts]), np.concatenate([NOTHING, *slot])
-    twists = natural_twists(model, s, dtype)._replace(**{name: zeros((0, POSE, s), dtype) for name in _POSES})
-    nothing = Touch(*(np.zeros((count, s), bool) for count in _counts(model)))
+    no_poses = {name: zeros((0, POSE, s), dtype) for name in ("pose", "rate", "second")}
+    twists = natural_twists(model, s, dtype)._replace(**no_poses)
     structure = natural_sparsity(model)
     whole = structure.whole_first, structure.whole
-    return Seeds(*blocks, columns, pull, *whole, zeros((size, s), dtype), nothing, twists)
-
-
-_POSES = ("pose", "rate", "second")
-
-
-def _counts(model):
-    bodies = model.tree.theta.size
-    return bodies, bodies, model.measures.kind.size, model.forces.kind.size
+    return Seeds(*blocks, columns, pull, *whole, zeros((size, s), dtype), untouched(model, s), twists)
 
 
 # With bodies that deform.

@@ -91,15 +91,19 @@ class Chain:
         n, nb, lead = tree.column_kind.size, tree.parent.size, () if change is None else change.shape[1:]
         self._tree, self._theta, self._change = tree, theta, change
         dtype = float if change is None else complex
-        self._lay_out(n, nb) if base is None else self._take_over(base)
         self.frame, self.arm = np.zeros((*lead, n, 9), dtype), np.zeros((*lead, n, 3), dtype)
         self.E = np.zeros((*lead, nb + 1, 3, 3), dtype)  # body axes to link axes, the ground's behind
         self.e = np.zeros((*lead, nb + 1, 3), dtype)  # body origin in link axes
+        self._differs = None if base is None else touched.copy()
         if base is None:
+            self._lay_out(n, nb)
             self.E[GROUND] = np.eye(3)
         else:
+            self.parent, self.travels, self.turns = base.parent, base.travels, base.turns
+            self.link, self.axes, self.fixed = base.link, base.axes, base.fixed
             self.frame[...], self.arm[...], self.E[...], self.e[...] = base.frame, base.arm, base.E, base.e
-        self._differs = None if base is None else self._with_fixed(touched)
+            for i in np.flatnonzero(self.fixed & (tree.parent != GROUND)):  # bodies that move with a fixed parent
+                self._differs[:, i] |= self._differs[:, tree.parent[i]]
         self._place()
 
     def _lay_out(self, n, nb):
@@ -120,17 +124,6 @@ class Chain:
         self.link = np.array(link, np.int64)  # link that carries each body, n for the ground, which is the last
         self.axes = _AXES[(tree.column_kind - TRANSLATIONS[0]) % 3]  # (n, 3, 3)
         self.fixed = np.diff(tree.first_column) == 0  # (nb,) bodies without columns
-
-    def _take_over(self, base):
-        self.parent, self.travels, self.turns = base.parent, base.travels, base.turns
-        self.link, self.axes, self.fixed = base.link, base.axes, base.fixed
-
-    def _with_fixed(self, touched):
-        """The same with the bodies that are fixed on a parent that differs: they move with it."""
-        differs = touched.copy()
-        for i in np.flatnonzero(self.fixed & (self._tree.parent != GROUND)):
-            differs[:, i] |= differs[:, self._tree.parent[i]]
-        return differs
 
     def _members(self, bodies, with_parent=False):
         """Bodies and their index in arrays of a stack, once for each of it in which they, or their parents, differ."""
@@ -306,7 +299,7 @@ def vary_links(
 
     ``base`` is the chain at theta, ``system`` its links; ``by_law`` (p, nl) says which loads vary with their laws.
     """
-    p, n = dtheta.shape[1], system.links.parent.size
+    p, n, parent = dtheta.shape[1], system.links.parent.size, system.links.parent
     touched = dtheta[model.tree.theta[:, None] + np.arange(BODY_SIZE)].any(axis=1).T
     chain = Chain(model.tree, theta, base, touched, dtheta)
     turn = _rate(chain.frame).reshape(p, n, 3, 3)
@@ -319,20 +312,8 @@ def vary_links(
     twist[:, :n, 3:] = _rate(chain.arm) - np.cross(w, system.links.arm)
     twist[:, n, 3:] = -dtheta.T[:, GRAVITY : GRAVITY + 3]
     point, vector = (_rate(array) for array in load_vectors(model, chain, system.loads))
-    loads = by_law | point.any(axis=2) | vector.any(axis=2)
-    return _reached(system, twist, _rate(chain.moments), point, vector, loads)
-
-
-def _rate(array: np.ndarray) -> np.ndarray:
-    return array.imag / STEP
-
-
-def _reached(
-    system: System, twist: np.ndarray, moments: np.ndarray, point: np.ndarray, vector: np.ndarray, loads: np.ndarray
-) -> Variation:
-    """Find the links that the changes reach."""
-    parent, (p, rows) = system.links.parent, twist.shape[:2]
-    n = rows - 1
+    # the links that the changes reach
+    loads, moments = by_law | point.any(axis=2) | vector.any(axis=2), _rate(chain.moments)
     moves, weighs = twist.any(axis=2), moments.any(axis=2)
     source = np.full((p, n + 1), n)
     for i in range(n):
@@ -344,3 +325,7 @@ def _reached(
         if parent[i] < n:
             rises[:, parent[i]] |= rises[:, i] | moves[:, i]
     return Variation(twist, moments, point, vector, moves, source, weighs, loads, rises)
+
+
+def _rate(array: np.ndarray) -> np.ndarray:
+    return array.imag / STEP
