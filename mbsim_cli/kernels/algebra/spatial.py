@@ -188,18 +188,6 @@ def shift_force(x, d):
 
 
 @inlined
-def shift_motion2(x, d):
-    """``shift_motion`` of directions by the same d, often zero: all bodies may have one reference point."""
-    return x if is_zero3(d) else shift_motion(x, d)
-
-
-@inlined
-def shift_force2(x, d):
-    """``shift_force`` of directions by the same d, often zero."""
-    return x if is_zero3(d) else shift_force(x, d)
-
-
-@inlined
 def inertia_at(array, i):
     """Inertia (m, h, I) in row i."""
     return (

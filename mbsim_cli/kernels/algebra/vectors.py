@@ -92,12 +92,6 @@ def is_zero3(a):
     return a[0] == 0.0 and a[1] == 0.0 and a[2] == 0.0
 
 
-@inlined
-def length3(a):
-    """sqrt(a . a), analytic also for complex numbers."""
-    return np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
-
-
 # Rotations ------------------------------------------------------------------------------------------------------------
 #
 # Rotation matrices and symmetric 3 x 3 matrices, as tuples by rows.

@@ -89,14 +89,9 @@ def flexible_force(tree, theta, f, turning, motion, el, stiff, G_out):
 
     Without ``stiff`` those of inertia alone.
     """
-    (w, alpha, a), z, zd, zdd = turning, motion.z, motion.zd, motion.zdd
+    (w, alpha, a), zdd = turning, motion.zdd
     n, c, _ = modes_of(tree, f)
     _bend(tree, theta, f, turning, motion, el, stiff)
-    if tree.deviation[f] != NONE:
-        deviate_modes(tree, theta, f, turning, motion, el)
-    _sum_modes(tree, theta, f, z, zd, el)
-    if tree.deviation[f] != NONE:
-        deviate_frame(tree, theta, f, z, zd, el)
     frame = el.frame[f]
     turned, moved = load3(frame, SQUARE), load3(frame, SQUARE + 3)  # and by q''
     for l in range(n):
@@ -111,13 +106,7 @@ def flexible_force(tree, theta, f, turning, motion, el, stiff, G_out):
 def flexible_shape(tree, theta, f, motion, el):
     """Leave in ``el`` the numbers of the mass matrix of flexible body f, which do not depend on rates."""
     still = scale3(0.0, load3(theta, tree.block[f] + MDCM))
-    turning = still, still, still
-    _bend(tree, theta, f, turning, motion, el, False)
-    if tree.deviation[f] != NONE:
-        deviate_modes(tree, theta, f, turning, motion, el)
-    _sum_modes(tree, theta, f, motion.z, motion.zd, el)
-    if tree.deviation[f] != NONE:
-        deviate_frame(tree, theta, f, motion.z, motion.zd, el)
+    _bend(tree, theta, f, (still, still, still), motion, el, False)
 
 
 @inlined
@@ -131,7 +120,7 @@ def inertia_wrench(m, h, inertia, gyral, moving, turned, moved, w, alpha, a):
 
 @inlined
 def _bend(tree, theta, f, turning, motion, el, stiff):
-    """Fill the rows of the modes."""
+    """Fill the rows of the modes, then the numbers of the frame."""
     n, _, _ = modes_of(tree, f)
     for g in range(0, n, width(el.now)):
         k = block(el.now, g)
@@ -141,6 +130,11 @@ def _bend(tree, theta, f, turning, motion, el, stiff):
         put3(el.now, f, CT, k, ct)
         put3(el.now, f, X, k, x)
         put(el.now, f, ROW, k, e)
+    if tree.deviation[f] != NONE:
+        deviate_modes(tree, theta, f, turning, motion, el)
+    _sum_modes(tree, theta, f, motion.z, motion.zd, el)
+    if tree.deviation[f] != NONE:
+        deviate_frame(tree, theta, f, motion.z, motion.zd, el)
 
 
 @inlined
@@ -382,7 +376,8 @@ def pull_flexible(tree, theta, f, k, U, mu, turning, motion, el, stiff, adj):
         row = at(mu, c + l, k)
         of_w = axpy3(row, rows3(el.change, f, BY_SPEED, l), of_w)
         of_alpha, of_a = axpy3(row, rows3(el.now, f, CR, l), of_alpha), axpy3(row, rows3(el.now, f, CT, l), of_a)
-        x, rate, second = _power(el.change, f, BY_Q, l, U), _power(el.change, f, BY_RATE, l, U), _carried(el, f, l, U)
+        x, rate = _power(el.change, f, BY_Q, l, U), _power(el.change, f, BY_RATE, l, U)
+        second = _power(el.now, f, CR, l, U)  # Ct follows Cr
         for j in range(n):
             other = at(mu, c + j, k)
             x, rate = x + el.by_q[f, l, j] * other, rate + el.by_rate[f, l, j] * other
@@ -411,13 +406,8 @@ def _of_frame(frame, w, U):
 
 
 @inlined
-def _power(change, f, r, l, U):
-    return dot3(rows3(change, f, r, l), U[0]) + dot3(rows3(change, f, r + 3, l), U[1])
-
-
-@inlined
-def _carried(el, f, l, U):
-    return dot3(rows3(el.now, f, CR, l), U[0]) + dot3(rows3(el.now, f, CT, l), U[1])
+def _power(array, f, r, l, U):
+    return dot3(rows3(array, f, r, l), U[0]) + dot3(rows3(array, f, r + 3, l), U[1])
 
 
 @inlined

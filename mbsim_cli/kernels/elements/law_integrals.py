@@ -40,10 +40,8 @@ def law_integral(laws, theta, law, x):
     total = 0.0 * (theta[0] + x)
     while law != NONE:
         first, count, kind = laws.theta[law], laws.count[law], laws.kind[law]
-        a, b = (
-            _clipped(laws, theta, law, _zero(laws, theta, law) + 0.0 * total),
-            _clipped(laws, theta, law, x + 0.0 * total),
-        )
+        zero = 0.0 * total
+        a, b = _clipped(laws, theta, law, _zero(laws, theta, law) + zero), _clipped(laws, theta, law, x + zero)
         if kind in (CONSTANT, POLYNOMIAL):
             total += _area(as_column(theta), 0, first, count, b) - _area(as_column(theta), 0, first, count, a)
         elif kind == ONE_SIDED:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import atan2
 from mbsim_cli.kernels.algebra.spatial import moved
-from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, length3, load3, point_of, rotate, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, point_of, rotate, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.derive.write import Derivatives
 from mbsim_cli.model.codes import Measure
@@ -266,7 +266,7 @@ def second_projection(theta, o, Ra, ra, Rb, rb, w, v, alpha, a):
 def second_distance(theta, o, Ra, ra, Rb, rb, w, v, alpha, a):
     x = point_of(Rb, rb, load3(theta, o + P_B))
     d, (d1, d2) = sub3(x, point_of(Ra, ra, load3(theta, o + P_A))), _point_rates(((w, v), (alpha, a)), x)
-    g = length3(d)
+    g = np.sqrt(dot3(d, d))
     g1 = dot3(d, d1) / g
     return (dot3(d1, d1) + dot3(d, d2) - g1 * g1) / g
 

@@ -371,20 +371,21 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, adj):
 # The choice of them ---------------------------------------------------------------------------------------------------
 
 
-def _of_tree(name: str, text: str, open_stage: Any, loop_stage: Any) -> Any:
-    """A function that goes by the type of its argument ``tree``."""
-    return table_by_type("tree", name, text, {OpenTree: open_stage, Loops: loop_stage})
-
-
-start_stage = _of_tree(
-    "start_stage", "Turn zhat, vhat in ``state`` into a guess of the stage.", _start_open_stage, start_loop_stage
+start_stage = table_by_type(
+    "tree",
+    "start_stage",
+    "Turn zhat, vhat in ``state`` into a guess of the stage.",
+    {OpenTree: _start_open_stage, Loops: start_loop_stage},
 )
-solve_stage = _of_tree(
-    "solve_stage", "Iterate from the guess in ``state`` to the stage.", _solve_open_stage, solve_loop_stage
+solve_stage = table_by_type(
+    "tree",
+    "solve_stage",
+    "Iterate from the guess in ``state`` to the stage.",
+    {OpenTree: _solve_open_stage, Loops: solve_loop_stage},
 )
-vary_stage = _of_tree(
+vary_stage = table_by_type(
+    "tree",
     "vary_stage",
     "Turn variations of zhat, vhat into those of the stage just solved.",
-    _vary_open_stage,
-    vary_loop_stage,
+    {OpenTree: _vary_open_stage, Loops: vary_loop_stage},
 )

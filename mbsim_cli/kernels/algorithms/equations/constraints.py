@@ -172,18 +172,12 @@ def coordinate_measure(measures, theta, m, z):
     """Value of a measure of coordinates."""
     value = 0.0 * z[0] + 0.0 * theta[0]
     for j in range(measures.first[m], measures.first[m + 1]):
-        value += _coordinate_term(measures, theta, m, j, z)
+        x = z[measures.coordinate[j]]
+        quadratic = measures.kind[m] == Measure.EULER_NORM
+        value += x * x if quadratic else theta[measures.theta[m] + j - measures.first[m]] * x
     if has_curve(measures, m):
         value -= curve_at(measures, theta, m, z)[0]
     return value
-
-
-@inlined
-def _coordinate_term(measures, theta, m, j, z):
-    x = z[measures.coordinate[j]]
-    if measures.kind[m] == Measure.EULER_NORM:
-        return x * x
-    return theta[measures.theta[m] + j - measures.first[m]] * x
 
 
 @inlined

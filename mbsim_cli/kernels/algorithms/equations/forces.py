@@ -33,6 +33,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     follower,
     has_curve,
     has_follower,
+    measure_factors,
     pull_coordinate_force,
     pull_coordinate_measure,
     pull_line,
@@ -58,7 +59,7 @@ from mbsim_cli.kernels.algorithms.motion.about_origin import (
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
-from mbsim_cli.kernels.elements.measures import line, measure_value, unwrapped, vary_line, vary_numbers
+from mbsim_cli.kernels.elements.measures import line, measure_value, vary_line, vary_numbers
 from mbsim_cli.model.codes import Axes, Force, Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
@@ -94,13 +95,10 @@ def add_force_along_measure(model, theta, t, f, motion, kin, W_out, Q_out):
 @inlined
 def measure_and_rate(model, theta, m, kin):
     """Value, rate and gradient line of a geometric measure."""
-    measures = model.measures
-    pair, kind = measures.pair[m], measures.kind[m]
+    pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    g, x, u = measure_value(kind, theta, measures.theta[m], poses_of(model.pairs, kin, pair))
-    if kind == Measure.ANGLE:
-        g = unwrapped(g, kin.expected[m])
-    L = line(kind, x, u)
+    g, x, u = measure_factors(model, theta, m, kin)
+    L = line(model.measures.kind[m], x, u)
     return g, dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), L), L
 
 
@@ -187,11 +185,11 @@ def expect_recorded(expected, row, kin):
 
 
 @inlined
-def measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out):
+def measure_force_part(model, theta, beta, gamma, z, f, kin, comp, T_out):
     measures = model.measures
     m = model.forces.measure[f]
     if measures.pair[m] == NONE:
-        coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out)
+        coordinate_force_part(model, theta, beta, gamma, z, f, kin, T_out)
         return
     pair, kind, o = measures.pair[m], measures.kind[m], measures.theta[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
@@ -211,7 +209,7 @@ def measure_force_part(model, theta, t, beta, gamma, z, f, kin, comp, T_out):
 
 
 @inlined
-def coordinate_force_part(model, theta, t, beta, gamma, z, f, kin, T_out):
+def coordinate_force_part(model, theta, beta, gamma, z, f, kin, T_out):
     """Add to T what a force along a measure of coordinates does."""
     measures, m = model.measures, model.forces.measure[f]
     _, by_g, by_g1 = along(model, kin, f)
@@ -364,7 +362,11 @@ def pull_forces(model, theta, t, motion, kin, virtual, adj_out):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
             if model.forces.measure[f] == NONE:
-                _pull_force_on_bodies(model, theta, t, f, k, kin, virtual, adj_out)
+                a, b = bodies_of(model, f)
+                Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
+                between(adj_out.P, a, b, k, -1.0, cross_force(Ub, wrench_on_bodies(kin, f)))
+                none = no_quantities(0.0 * Ub[0][0])
+                pull_force_on_bodies(model, theta, t, f, k, kin, sub6(Ua, Ub), none, adj_out)
             elif model.measures.pair[model.forces.measure[f]] != NONE:
                 _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out)
             else:
@@ -400,11 +402,3 @@ def _pull_along_coordinates(model, theta, t, f, k, motion, kin, virtual, adj_out
     pull_coordinate_force(measures, theta, m, k, motion.z, -Q, virtual, adj_out)
     pull_along(model, theta, t, f, k, kin, Q_hat, adj_out.theta)
     pull_to_signal(model, f, k, Q_hat, adj_out)
-
-
-@kernel
-def _pull_force_on_bodies(model, theta, t, f, k, kin, virtual, adj_out):
-    a, b = bodies_of(model, f)
-    Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
-    between(adj_out.P, a, b, k, -1.0, cross_force(Ub, wrench_on_bodies(kin, f)))
-    pull_force_on_bodies(model, theta, t, f, k, kin, sub6(Ua, Ub), no_quantities(0.0 * Ub[0][0]), adj_out)

@@ -83,7 +83,7 @@ def newton_matrix(model, theta, t, beta, gamma, motion, lines, multiplier, kin, 
     _add_constraints(model, theta, gamma, lines, multiplier, kin, comp, T_out)
     for f in range(forces.kind.size):
         if forces.measure[f] != NONE:
-            measure_force_part(model, theta, t, beta, gamma, motion.z, f, kin, comp, T_out)
+            measure_force_part(model, theta, beta, gamma, motion.z, f, kin, comp, T_out)
         else:
             part_of_force_on_bodies(model, theta, t, gamma, f, kin, comp, T_out)
     add_signal_tangent(model, theta, t, beta, gamma, motion, kin, comp, T_out)
@@ -156,12 +156,7 @@ def _add_euler(tree, theta, c, gamma, z, kin, comp, T_out):
         carried = scale6(gamma, cross_force(motion_at(kin.S, l), total))
         for j in range(l + 1, c + 4):
             T_out[j, l] += dot6(motion_at(kin.S, j), carried)
-    _euler_own_part(c, load4(z, c), euler_moment(tree, theta, kin, i, total), gamma, T_out)
-
-
-@inlined
-def _euler_own_part(c, e, moment, gamma, T_out):
-    """Add the moment times the derivatives of the four columns from c on by the four parameters."""
+    e, moment = load4(z, c), euler_moment(tree, theta, kin, i, total)
     s = 2.0 * gamma / norm2(e)
     for j in range(4):
         power = rate_power(moment, j)

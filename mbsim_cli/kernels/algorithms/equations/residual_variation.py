@@ -44,8 +44,10 @@ from mbsim_cli.kernels.algebra.vectors import (
     rate_column,
     rate_product,
     rotate,
+    row3,
     row9,
     scale3,
+    sub3,
     symmetric_rotate,
 )
 from mbsim_cli.kernels.algorithms.by_type import with_elastic
@@ -147,15 +149,11 @@ def inertia_variation(tree, theta, dtheta, k, kin, i):
     """Variation k of the inertia (m, h, I) of body i about its ref, with mass, centre of mass and moments."""
     o = tree.theta[i]
     R = row9(kin.R, i)
-    arm = add3(
-        rotate(R, load3(theta, o + COM)),
-        (kin.r[i, 0] - kin.ref[i, 0], kin.r[i, 1] - kin.ref[i, 1], kin.r[i, 2] - kin.ref[i, 2]),
-    )
-    shift = rotate(R, load3_of(dtheta, o + COM, k))
+    x = add3(rotate(R, load3(theta, o + COM)), sub3(row3(kin.r, i, 0), row3(kin.ref, i, 0)))
+    s = rotate(R, load3_of(dtheta, o + COM, k))
     m, dm = theta[o + MASS], at(dtheta, o + MASS, k)
     a, b = load3_of(dtheta, o + INERTIA, k), load3_of(dtheta, o + INERTIA + 3, k)
     dJ = symmetric_rotate(R, (a[0], a[1], a[2], b[0], b[1], b[2]))
-    x, s = arm, shift
     trace = dm * (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) + 2.0 * m * (x[0] * s[0] + x[1] * s[1] + x[2] * s[2])
     dI = (
         dJ[0] + trace - dm * x[0] * x[0] - 2.0 * m * x[0] * s[0],
@@ -192,17 +190,6 @@ def vary_inertia(tree, theta, dtheta, k, touched, kin, i, N):
         add3(dh, own_h),
         (dJ[0] + own_J[0], dJ[1] + own_J[1], dJ[2] + own_J[2], dJ[3] + own_J[3], dJ[4] + own_J[4], dJ[5] + own_J[5]),
     )
-
-
-@inlined
-def store_inertia(array, i, inertia):
-    """Write an inertia (m, h, J) to row i."""
-    m, h, J = inertia
-    array[i, 0] = m
-    for j in range(3):
-        array[i, 1 + j] = h[j]
-    for j in range(6):
-        array[i, 4 + j] = J[j]
 
 
 # Systems at rest ------------------------------------------------------------------------------------------------------

@@ -205,9 +205,7 @@ def pull_measure(model, theta, m, order, k, c, motion, kin, adj_out):
         L = line(measures.kind[m], factors[1], factors[2])
         if order == 0:
             between(adj_out.P, a, b, k, c, L)
-            pull_own(
-                measures, model.pairs, theta, m, k, kin, c, (scale3(none, L[0]), scale3(none, L[1])), adj_out.theta
-            )
+            pull_own(measures, model.pairs, theta, m, k, kin, c, scale6(none, L), adj_out.theta)
         else:
             L1, L2 = moving_line(model, theta, m, factors, kin)
             pull_line_rates(a, b, k, L, L1, L2, first, second, adj_out)

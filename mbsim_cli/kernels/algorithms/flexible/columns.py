@@ -1,15 +1,15 @@
 """Coordinates or columns of a tree for its kernels, chosen by the type of ``model.tree``: columns where bodies deform.
 
-The first functions return the motion of columns, the equations in columns, and so on; where no body deforms they return
-their arguments. The other functions do nothing there: they add the forces of bodies that deform, and bring results of
-the kernels from columns to coordinates. Compiled functions return arrays in tuples: a single one would need an owner.
+Callers import this module as ``flexible``. The first functions return the motion of columns, the equations in columns,
+and so on; where no body deforms they return their arguments. The other functions do nothing there: they add the forces
+of bodies that deform, and bring results of the kernels from columns to coordinates. Compiled functions return arrays in
+tuples: a single one would need an owner.
 """
 
 from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
     flexible_forces,
     slope_bodies,
-    start_elastic_rows,
     vary_flexible_forces,
 )
 from mbsim_cli.kernels.algorithms.flexible.node_columns import (
@@ -97,9 +97,10 @@ def virtual_of(model, virtual):
 @with_columns(lambda model, theta, kin, comp: None)
 def elastic_forces(model, theta, kin, comp):
     """Add forces on frames to ``comp.W``; leave the rows G of elastic coordinates."""
-    motion, found = motion_alone(kin.motion), comp.equations
-    start_elastic_rows(model.tree, found.Q, found.G)
-    flexible_forces(model, theta, motion, kin, comp, found.G)
+    tree, found = model.tree, comp.equations
+    for c in range(tree.elastic[0], tree.elastic[tree.flexible.size]):  # which the tree's recursions leave out
+        found.G[c] = -found.Q[c]
+    flexible_forces(model, theta, motion_alone(kin.motion), kin, comp, found.G)
 
 
 @with_columns(lambda model, theta, kin: None)

@@ -121,13 +121,6 @@ def elastic_count(tree, f):
 
 
 @kernel
-def start_elastic_rows(tree, Q, G_out):
-    """Start the rows G (n,) of elastic coordinates, which the tree's recursions leave out, from the forces Q."""
-    for c in range(tree.elastic[0], tree.elastic[tree.flexible.size]):
-        G_out[c] = -Q[c]
-
-
-@kernel
 def shape_bodies(model, theta, z, kin):
     """Leave what ``add_flexible_mass`` reads."""
     for f in range(model.tree.flexible.size):
@@ -340,8 +333,8 @@ def vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw):
     tree, total = model.tree, 0.0 * at(dtheta, 0, k)
     for f in range(tree.flexible.size):
         R, r, w, v, _, _ = frame_of(tree, kin, f)
-        turning, shifting = shift_motion(at_origin2(tw.N1, kin, tree.flexible[f], k), r)
-        dV, change, touched = (unrotate(R, turning), unrotate(R, shifting)), motion_alone(sens), touch.flexible[f, g]
+        dV, change = _in_body(R, r, at_origin2(tw.N1, kin, tree.flexible[f], k)), motion_alone(sens)
+        touched = touch.flexible[f, g]
         total += vary_flexible_kinetic(tree, theta, dtheta, touched, f, k, (w, v), motion, dV, change)
     return total
 
@@ -401,8 +394,7 @@ def pull_flexible_bodies(model, theta, motion, stiff, kin, virtual, adj_out):
         flexible_slopes(tree, theta, f, turning, motion, kin.elastic, stiff)
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
-            turn, shift = shift_motion(motion_at2(virtual.U, i, k), r)
-            U = unrotate(R, turn), unrotate(R, shift)
+            U = _in_body(R, r, motion_at2(virtual.U, i, k))
             of_w, of_alpha, of_a = pull_flexible(
                 tree, theta, f, k, U, virtual.mu, turning, motion, kin.elastic, stiff, adj_out
             )

@@ -12,13 +12,11 @@ from mbsim_cli.kernels.algebra.spatial import (
     rows_at,
     scale6,
     shift_force,
-    shift_force2,
     shift_motion,
-    shift_motion2,
     six_at,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import row3, row9, scale3
+from mbsim_cli.kernels.algebra.vectors import is_zero3, row3, row9, scale3
 from mbsim_cli.kernels.algorithms.motion.workspace import COLUMN_S, COLUMN_Y, OWN_S
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block
@@ -46,7 +44,8 @@ def at_origin(array, kin, i):
 @inlined
 def at_origin2(array, kin, i, k):
     """Variation k of body i about the global origin."""
-    return shift_motion2(motion_at2(array, i, k), scale3(-1.0, row3(kin.ref, i, 0)))
+    x, d = motion_at2(array, i, k), scale3(-1.0, row3(kin.ref, i, 0))
+    return x if is_zero3(d) else shift_motion(x, d)  # often: all bodies may have one reference point
 
 
 @inlined
@@ -77,7 +76,8 @@ def apply_between(array, kin, a, b, s, wrench):
 @inlined
 def apply_to_body2(array, kin, i, k, s, wrench):
     """Add s times a force about the origin to body i in direction k."""
-    accumulate2(array, i, k, s, shift_force2(wrench, row3(kin.ref, i, 0)))
+    d = row3(kin.ref, i, 0)
+    accumulate2(array, i, k, s, wrench if is_zero3(d) else shift_force(wrench, d))
 
 
 @inlined

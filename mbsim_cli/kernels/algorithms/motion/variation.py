@@ -153,23 +153,12 @@ def vary_acceleration(V, A, N, N1, N2):
     return add6(N2, add6(cross_motion(N1, V), cross_motion(N, A)))
 
 
-# Variations of joint columns, carried by the twist of the frame they start from: docs/theory/variations.md (8).
-
-
-@inlined
-def column_variation(tree, theta, z, dz, kin, i, c, k, N, base):
-    """dS of column c of body i: N is the twist before the column, base that before its Euler parameters."""
-    S = motion_at(kin.S, c)
-    if not is_euler(tree.column_kind[c]):
-        return cross_motion(N, S)
-    j = tree.column_kind[c] - Column.EULER_0
-    local = euler_column_rate(load4(z, c - j), load4_of(dz, c - j, k), j)
-    return add6(cross_motion(base, S), euler_own(tree, theta, kin, i, local))
-
-
 @kernel
 def vary_columns(tree, theta, directions, z, dz, k, kin, tw, dS_out):
-    """Variation k of all columns, dS (n, 6); needs ``vary_kinematics``. Cost O(n)."""
+    """Variation k of all columns, dS (n, 6); needs ``vary_kinematics``. Cost O(n).
+
+    Columns are carried by the twist N of the frame that they start from: docs/theory/variations.md (8).
+    """
     dtheta, touch = directions.dtheta, directions.touch
     for i in range(tree.parent.size):
         N = shift_motion(motion_at2(tw.N, tree.parent[i], k), offset_to_parent(tree, kin, i))
@@ -177,7 +166,12 @@ def vary_columns(tree, theta, directions, z, dz, k, kin, tw, dS_out):
             N = add6(N, parent_frame_twist(tree, theta, dtheta, k, kin, i))
         base = N
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
-            if tree.column_kind[c] == Column.EULER_0:
+            S, j = motion_at(kin.S, c), tree.column_kind[c] - Column.EULER_0
+            if j == 0:
                 base = N
-            store(dS_out, c, column_variation(tree, theta, z, dz, kin, i, c, k, N, base))
-            N = axpy6(at(dz, c, k), motion_at(kin.S, c), N)
+            dS = cross_motion(N, S)
+            if is_euler(tree.column_kind[c]):
+                local = euler_column_rate(load4(z, c - j), load4_of(dz, c - j, k), j)
+                dS = add6(cross_motion(base, S), euler_own(tree, theta, kin, i, local))
+            store(dS_out, c, dS)
+            N = axpy6(at(dz, c, k), S, N)

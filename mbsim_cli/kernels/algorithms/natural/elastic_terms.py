@@ -84,7 +84,11 @@ def shape_frames(model, theta, kin):
 @with_elastic(lambda model, theta, state, kin, comp, Q_out: None)
 def natural_elastic_forces(model, theta, state, kin, comp, Q_out):
     """Forces on the frames of bodies that deform, the rows ``comp.rows`` of their coordinates, what welds add to Q."""
-    hold_welds(model.tree, theta, state.z, state.lam, Q_out)
+    tree, z = model.tree, state.z
+    for v in range(tree.weld.size):
+        form, pull = _form(tree, v), state.lam[tree.weld[v]] * _function(tree, theta, v, z)[1]
+        for j in range(form[1]):
+            Q_out[form[0] + j] += pull * slope(theta, form, j, z)
     clear(comp.rows)
     flexible_forces(model, theta, Motion(kin.z, state.zd, state.zdd), kin, comp, comp.rows)
 
@@ -317,17 +321,8 @@ def move_welds(tree, theta, motion, phi1_out, phi2_out):
 
 
 @kernel
-def hold_welds(tree, theta, z, multiplier, Q_out):
-    """Add to Q (n,) what welds do on the elastic coordinates."""
-    for v in range(tree.weld.size):
-        form, pull = _form(tree, v), multiplier[tree.weld[v]] * _function(tree, theta, v, z)[1]
-        for j in range(form[1]):
-            Q_out[form[0] + j] += pull * slope(theta, form, j, z)
-
-
-@kernel
 def add_weld_tangent(tree, theta, gamma, z, multiplier, T_out):
-    """Add what that force varies by as elastic coordinates move by gamma."""
+    """Add what the forces of welds vary by as elastic coordinates move by gamma."""
     for v in range(tree.weld.size):
         if _is_curved(tree, v):
             form, pull = _form(tree, v), -gamma * multiplier[tree.weld[v]]

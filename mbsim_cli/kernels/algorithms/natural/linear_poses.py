@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import axpy6, motion_at, scale6, store
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3, rotate, row3, row9, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.equations.forces import constraint_forces
-from mbsim_cli.kernels.algorithms.equations.signals import element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import place_inertia
 from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
@@ -60,7 +58,12 @@ def column_of(array, i, k):
 def place_bodies(tree, theta, z, kin):
     """Poses of all bodies."""
     for i in range(tree.theta.size):
-        _place(tree, theta, z, i, kin.pose)
+        o = tree.pose[i]
+        r, a, b, c = moved_by(tree, theta, i, 0, as_column(z), 0.0 * theta[o])
+        store_pose(
+            kin.pose, i, add3(load3(theta, o), r), add3(load3(theta, o + 3), a), add3(load3(theta, o + 6), b),
+            add3(load3(theta, o + 9), c),
+        )  # fmt: skip
         a, b, c = columns_of(kin.pose, i)
         x, y, z_axis = _nearest(a, a, b, c), _nearest(b, a, b, c), _nearest(c, a, b, c)
         for row in range(3):
@@ -68,17 +71,6 @@ def place_bodies(tree, theta, z, kin):
         kin.r[i, 0], kin.r[i, 1], kin.r[i, 2] = row3(kin.pose, i, 0)
         R, o = row9(kin.R, i), tree.theta[i]
         place_inertia(theta, o, i, R, add3(row3(kin.r, i, 0), rotate(R, load3(theta, o + COM))), kin)
-
-
-@inlined
-def _place(tree, theta, z, i, out):
-    """Row i of out: the pose of body i at the coordinates z."""
-    o = tree.pose[i]
-    r, a, b, c = moved_by(tree, theta, i, 0, as_column(z), 0.0 * theta[o])
-    store_pose(
-        out, i, add3(load3(theta, o), r), add3(load3(theta, o + 3), a), add3(load3(theta, o + 6), b),
-        add3(load3(theta, o + 9), c),
-    )  # fmt: skip
 
 
 @inlined
@@ -130,16 +122,6 @@ def turn_of_trio(theta, o, columns):
 
 
 @inlined
-def _move(tree, theta, zd, zdd, i, rate_out, second_out):
-    """Rows i: the linear map of body i times zd and zdd."""
-    zero = 0.0 * theta[tree.pose[i]]
-    r, a, b, c = moved_by(tree, theta, i, 0, as_column(zd), zero)
-    store_pose(rate_out, i, r, a, b, c)
-    r, a, b, c = moved_by(tree, theta, i, 0, as_column(zdd), zero)
-    store_pose(second_out, i, r, a, b, c)
-
-
-@inlined
 def store_pose(out, i, r, a, b, c):
     """Write origin and columns of R to row i."""
     for k in range(3):
@@ -174,7 +156,11 @@ def move_frames(tree, theta, zd, zdd, kin):
     """V, A of all bodies. Needs ``place_bodies``."""
     g = load3(theta, GRAVITY)
     for i in range(tree.theta.size):
-        _move(tree, theta, zd, zdd, i, kin.rate, kin.second)
+        zero = 0.0 * theta[tree.pose[i]]
+        r, a, b, c = moved_by(tree, theta, i, 0, as_column(zd), zero)
+        store_pose(kin.rate, i, r, a, b, c)
+        r, a, b, c = moved_by(tree, theta, i, 0, as_column(zdd), zero)
+        store_pose(kin.second, i, r, a, b, c)
         V = _twist_in(kin.pose, kin.rate, i)
         w, A = V[0], _twist_in(kin.pose, kin.second, i)
         store(kin.V, i, V)
@@ -352,15 +338,6 @@ def natural_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out):
         pull, pull1 = shaped(S, columns), shaped(S, rates)
         phi1_out[r] = paired(rates, pull)
         phi2_out[r] = paired(columns_of(kin.second, b), pull) + paired(rates, pull1)
-
-
-@kernel
-def natural_loads(model, theta, t, motion, multiplier, lines, kin, W_out, Q_out):
-    """Forces of elements and constraints on the bodies W (nb + 1, 6) and the coordinates Q (n,), but for rigidity."""
-    clear(W_out)
-    clear(Q_out)
-    element_forces(model, theta, t, motion, kin, W_out, Q_out)
-    hold(model, theta, motion.z, multiplier, lines, kin, W_out, Q_out)
 
 
 @kernel

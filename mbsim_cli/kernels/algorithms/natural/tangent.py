@@ -106,7 +106,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
             vary_one_force(model, theta, directions, t, f, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         else:
-            coordinate_force_part(model, theta, t, beta, gamma, state.z, f, kin, T_out)
+            coordinate_force_part(model, theta, beta, gamma, state.z, f, kin, T_out)
     for i in range(tree.theta.size):
         _rows_of_body(tree, theta, i, seeds, T_out)
     add_natural_signal_tangent(model, theta, t, beta, gamma, state, kin, seeds, T_out)

@@ -20,13 +20,10 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3_of, put3, row3, rows3, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
-    vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
     vary_with_velocity,
 )
-from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
-from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
 from mbsim_cli.kernels.algorithms.motion.about_origin import between2
 from mbsim_cli.kernels.algorithms.motion.variation import vary_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Twists
@@ -238,14 +235,6 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
 # Virtual work ---------------------------------------------------------------------------------------------------------
 #
 # Variations of what forces and inertia do on natural coordinates, in p directions.
-
-
-@kernel
-def vary_natural_forces(model, theta, directions, t, motion, multiplier, lines, change, kin, tw, dG_out):
-    """dG (n, p): what forces of elements and constraints vary on coordinates, and ``tw.F`` on bodies as they see it."""
-    clear_forces(tw, dG_out)
-    vary_constraint_forces(model, theta, directions, lines, multiplier, motion.z, change.z, kin, tw, dG_out)
-    vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dG_out)
 
 
 @inlined

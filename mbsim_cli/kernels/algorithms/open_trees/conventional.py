@@ -114,11 +114,8 @@ def _vary_sums(tree, theta, directions, k, b, dyn, dK_out, dM_out):
     dtheta, touch = directions.dtheta, directions.touch
     kin, J, dJ = dyn.kin, dyn.J, dyn.dJ
     N = motion_at2(dyn.tw.N, b, k)
-    inertia, d_inertia = (
-        inertia_at(kin.inertia, b),
-        vary_inertia(tree, theta, dtheta, k, touch.inertia[b, k], kin, b, N),
-    )
-    W = motion_at(dyn.W, b)
+    inertia, W = inertia_at(kin.inertia, b), motion_at(dyn.W, b)
+    d_inertia = vary_inertia(tree, theta, dtheta, k, touch.inertia[b, k], kin, b, N)
     F, dW = sub6(body_force(kin, b), W), motion_at2(dyn.tw.F, b, k)
     dF = add6(vary_body_force(kin, dyn.tw, b, k, inertia, d_inertia), sub6(dW, cross_force(N, W)))
     body_jacobian(tree, b, kin.S, J)

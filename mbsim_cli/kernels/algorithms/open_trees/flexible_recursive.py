@@ -362,11 +362,8 @@ def flexible_recursive(model, theta, p, dtype=np.float64):
     """Allocate FlexibleRecursive for p directions and the gravity of theta."""
     tree, found = model.tree, open_tree(model)
     nb, nc, n, z = tree.parent.size, tree.column_kind.size, tree.column.size, np.zeros
-    kin, tw, rhs = (
-        flexible_kinematics(model, dtype),
-        flexible_twists(model, p, dtype),
-        recursive.right_hand_sides(model, 1, dtype),
-    )
+    kin, tw = flexible_kinematics(model, dtype), flexible_twists(model, p, dtype)
+    rhs = recursive.right_hand_sides(model, 1, dtype)
     set_ground(theta, kin)
     varied = recursive.RightHandSides(tw.F, tw.N2, zeros((nc, p), dtype), zeros((nc, p), dtype), tw.each)
     forces = ColumnForces(z(nc, dtype), z(nc, dtype))

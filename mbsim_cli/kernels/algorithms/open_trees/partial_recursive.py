@@ -18,7 +18,7 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
     residual,
     vary_armatures_alone,
 )
-from mbsim_cli.kernels.algorithms.equations.residual_variation import store_inertia, vary_bodies, vary_inertia
+from mbsim_cli.kernels.algorithms.equations.residual_variation import vary_bodies, vary_inertia
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.variation import vary_columns
 from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, motion_alone, twists
@@ -98,7 +98,12 @@ def vary_composites(tree, theta, directions, k, kin, tw, d_inertia_out):
         d_inertia_out[nb, c] = 0.0
     for i in range(nb):
         N = motion_at2(tw.N, i, k)
-        store_inertia(d_inertia_out, i, vary_inertia(tree, theta, dtheta, k, touch.inertia[i, k], kin, i, N))
+        dm, dh, dJ = vary_inertia(tree, theta, dtheta, k, touch.inertia[i, k], kin, i, N)
+        d_inertia_out[i, 0] = dm
+        for c in range(3):
+            d_inertia_out[i, 1 + c] = dh[c]
+        for c in range(6):
+            d_inertia_out[i, 4 + c] = dJ[c]
     for i in range(nb - 1, -1, -1):
         for c in range(10):
             d_inertia_out[tree.parent[i], c] += d_inertia_out[i, c]

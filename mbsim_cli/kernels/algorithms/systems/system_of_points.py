@@ -11,7 +11,12 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
 )
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
-from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces, pull_signals
+from mbsim_cli.kernels.algorithms.equations.signals import (
+    element_forces,
+    pull_element_forces,
+    pull_signals,
+    vary_element_forces,
+)
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
 from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import pull_flexible_bodies
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
@@ -57,7 +62,10 @@ def constrain(model, theta, t, z, kin, eq):
 @inlined
 def load(model, theta, t, state, kin, comp, eq):
     move_bodies(model, theta, state, kin)
-    linear_poses.natural_loads(model, theta, t, motion_alone(state), state.lam, eq.lines, kin, comp.W, eq.Q)
+    clear(comp.W)
+    clear(eq.Q)
+    element_forces(model, theta, t, motion_alone(state), kin, comp.W, eq.Q)
+    linear_poses.hold(model, theta, state.z, state.lam, eq.lines, kin, comp.W, eq.Q)
     elastic_terms.natural_elastic_forces(model, theta, state, kin, comp, eq.Q)
     linear_poses.natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
     elastic_terms.add_elastic_rows(model, comp, eq.G)
@@ -94,7 +102,9 @@ def vary_equations(model, theta, directions, t, z, dz, lines, kin, tw, out):
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
     motion, change = motion_alone(state), motion_alone(sens)
-    variation.vary_natural_forces(model, theta, directions, t, motion, state.lam, eq.lines, change, kin, tw, dG_out)
+    clear_forces(tw, dG_out)
+    vary_constraint_forces(model, theta, directions, eq.lines, state.lam, state.z, sens.z, kin, tw, dG_out)
+    vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dG_out)
     elastic_terms.vary_natural_elastic_forces(model, theta, directions, state, sens, kin, tw, dG_out)
     variation.vary_natural_work(model, theta, directions, state.lam, state.zdd, comp.W, kin, tw, dG_out)
     variation.vary_natural_inertia(model.tree, theta, directions, sens.zdd, dG_out)
