@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,17 @@ def sentences():
                 yield "", text
 
 
-FOUND = list(sentences())
+@cache
+def found():
+    """All sentences."""
+    return list(sentences())
+
+
+@cache
+def used(family):
+    """Codes of the sentences that a family has, or may have."""
+    families = (family, "") if family in ("warning", "analysis") else (family,)
+    return {code_of(text, family) for stated, text in found() if stated in families}
 
 
 @pytest.mark.parametrize("code", KINDS)
@@ -52,12 +63,9 @@ def test_a_code_is_documented_and_used(code):
     message = kind.example.partition("; ")[0] if kind.family == "model" else kind.example  # hints of issues stand apart
     assert code_of(message, kind.family) == code
     if kind is messages.INTERNAL:
-        assert any("internal error" in text for _, text in FOUND)
+        assert any("internal error" in text for _, text in found())
         return
-    families = ("",) if kind.family in ("warning", "analysis") else ()
-    assert any(code_of(text, kind.family) == code for family, text in FOUND if family in (kind.family, *families)), (
-        f"no sentence of the program is {kind.title!r}"
-    )
+    assert code in used(kind.family), f"no sentence of the program is {kind.title!r}"
 
 
 def test_the_page_is_current():
@@ -65,7 +73,7 @@ def test_the_page_is_current():
 
 
 def test_most_sentences_have_a_kind_of_their_own():
-    count = Counter(code_of(text, family) in REST for family, text in FOUND if family)
+    count = Counter(code_of(text, family) in REST for family, text in found() if family)
     assert count[False] + count[True] > 400 and count[True] < 0.3 * count.total(), count
 
 
