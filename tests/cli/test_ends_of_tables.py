@@ -96,19 +96,14 @@ analysis: {formulation: FORMULATION, step: 0.005, duration: 0.2}
 """
 
 
-SELDOM = [  # compiled for these alone
-    pytest.param(name, marks=pytest.mark.slow) for name in ("ali3p-natural", "ali1p-rtdyn1")
-]
-
-
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", *SELDOM])
+@pytest.mark.interpreted
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural", "ali1p-rtdyn1"])
 @pytest.mark.parametrize(
     ("element", "words"),
     [
-        pytest.param(
+        (
             "constraints: {cam: {type: coupling, of: b.displacement, by: a.displacement, law: table}}",
             "the coordinate that it follows",
-            marks=pytest.mark.slow,  # compiled for it alone
         ),
         (
             'forces: {f: {type: drive, coordinate: b.displacement, value: "table(a.displacement)"}}',
@@ -126,7 +121,7 @@ def test_a_table_that_a_coordinate_leaves_is_named(tmp_path, element, words, for
     assert float(str(caught.value).split(" at t = ")[1].split()[0]) == pytest.approx(np.sqrt(0.1 / 9.81), abs=0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.interpreted
 def test_a_table_of_a_multiplier_ends_where_the_multiplier_leaves_it(tmp_path):
     """The tension of a rope, (19.62 + 20 t)/3 N, passes 8 N at 0.219 s."""
     path = tmp_path / "model.yaml"
