@@ -159,7 +159,7 @@ analysis: {step: 1e-3, duration: 0.01}
 """
 
 
-@pytest.mark.slow
+@pytest.mark.interpreted
 @pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
 def test_round_off_of_modes_that_move_no_node_determines_nothing(tmp_path, formulation):
     """Modes of the arm without a node move that of the other by 1e-14: redundant constraints counted as independent."""
