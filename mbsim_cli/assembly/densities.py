@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbsim_cli.assembly.position.closing import Closing, start_from
-from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import ModelError
@@ -58,16 +56,6 @@ class DensityField:
 
 def _term(sid: "StandardInput", row: ShapeRow) -> Any:
     return getattr(sid.nodes[row.node], "phi" if row.row < 3 else "psi")
-
-
-def moved_by_fields(
-    fields: Sequence[DensityField], equations: Equations, closing: Closing, theta: np.ndarray
-) -> np.ndarray:
-    """Derivatives of theta (size, w) by the numbers that depend on fields, including effects on the initial state."""
-    numbers = [number for field in fields for number in field.numbers]
-    units = np.zeros((theta.size, len(numbers)))
-    units[numbers, np.arange(len(numbers))] = 1.0
-    return start_from(equations, closing, theta, units)[1]
 
 
 def field_gradients(fields: Sequence[DensityField], hat: np.ndarray) -> dict[str, np.ndarray]:

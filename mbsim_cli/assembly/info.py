@@ -10,14 +10,13 @@ from mbsim_cli.assembly.packing import parameter_values
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.position.search import rank
 from mbsim_cli.assembly.tree.elastic import NodeJoint
-from mbsim_cli.assembly.tree.joints import AnyJoint
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.plan import origins_of
 from mbsim_cli.spec.base import walk
 from mbsim_cli.spec.expressions.number import Expression, Number, is_moving, read_by
 from mbsim_cli.spec.expressions.syntax import names as names_in
 from mbsim_cli.spec.expressions.syntax import parse
-from mbsim_cli.spec.model_file import descriptions_of
+from mbsim_cli.spec.model_file import ModelFile, descriptions_of
 from mbsim_cli.spec.reading.source import join
 from mbsim_cli.spec.warnings import warnings_of
 
@@ -79,7 +78,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
     joint_of = dict(zip(topology.bodies, topology.joints, strict=True))
     reversed_ = dict(zip(topology.joints, topology.reversed, strict=True))  # tree joints
     driving = {name for name, spec in file.constraints.items() if spec.type == "motion"}
-    motions = [row for row, name in enumerate(names.constraints) if name in driving]
+    motions, uses = [row for row, name in enumerate(names.constraints) if name in driving], _uses(file)
     return {
         "name": file.name,
         "bodies": [
@@ -88,7 +87,10 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
             for i, (body, parent) in enumerate(zip(topology.bodies[:count], topology.parent, strict=False))
         ],
         "joints": [
-            _joint(name, spec, reversed_.get(name)) for name, spec in assembled.joints.items() if name not in states
+            {"name": name, "type": "node" if isinstance(spec, NodeJoint) else spec.type, "bodies": list(spec.bodies)}
+            | {"cut": name not in reversed_, "reversed": reversed_.get(name, False)}
+            for name, spec in assembled.joints.items()
+            if name not in states
         ],
         "states": [{"name": name, "unit": assembled.joints[name].unit} for name in assembled.states],
         "coordinates": [
@@ -112,7 +114,11 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
         "mobility_without_motions": closing.J.shape[1] - rank(np.delete(closing.J, motions, axis=0)) - len(states),
         "redundant_constraints": [names.constraints[row] for row in closing.redundant],
         "natural_coordinates": _natural(assembled.problem),
-        "parameters": _parameters(assembled),
+        "parameters": [
+            {"name": parameter.name, "value": parameter.value, "unit": parameter.unit, "bounds": parameter.bounds}
+            | {"description": file.parameters[parameter.key].description or "", "used_in": uses[parameter.key]}
+            for parameter in parameter_values(file, list(file.parameters))
+        ],
         "warnings": [*warnings_of(file), *assembled.warnings],
         "descriptions": {join(path): text for path, text in descriptions_of(file)},
     }
@@ -134,16 +140,9 @@ def _natural(problem: Problem) -> dict[str, Any] | None:
     }
 
 
-def _joint(name: str, spec: AnyJoint, backwards: bool | None) -> dict[str, Any]:
-    """A joint; ``backwards`` is None where it is cut."""
-    cut = backwards is None
-    kind = "node" if isinstance(spec, NodeJoint) else spec.type
-    return {"name": name, "type": kind, "bodies": list(spec.bodies), "cut": cut, "reversed": bool(backwards)}
-
-
-def _uses(assembled: "Assembled") -> dict[str, list[str]]:
+def _uses(file: ModelFile) -> dict[str, list[str]]:
     """Paths of all that depends on each parameter, directly or through other names."""
-    file, numbers = assembled.model_file, Numbers(assembled.model_file.expressions)
+    numbers = Numbers(file.expressions)
     moving = [  # expressions of the motion that stand in the file
         (join(path), read_by(expression.text, file.derived.parts).names)
         for section in WITH_EXPRESSIONS
@@ -173,13 +172,3 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
             if parameter in names_in(parse(spec.text, True))
         ]
     return found
-
-
-def _parameters(assembled: "Assembled") -> list[dict[str, Any]]:
-    file = assembled.model_file
-    uses = _uses(assembled)
-    return [
-        {"name": parameter.name, "value": parameter.value, "unit": parameter.unit, "bounds": parameter.bounds}
-        | {"description": file.parameters[parameter.key].description or "", "used_in": uses[parameter.key]}
-        for parameter in parameter_values(file, list(file.parameters))
-    ]

@@ -464,11 +464,11 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: "
     """The problem with the start that closes its loops."""
     kept, kept_velocity = kept_by_constraints(equations, closing)
     theta, theta_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
-    moved = np.zeros((problem.theta.size, 0))
-    if fields:
-        from mbsim_cli.assembly.densities import moved_by_fields
-
-        moved = moved_by_fields(fields, equations, closing, problem.theta)
+    numbers = [number for each in fields for number in each.numbers]  # that densities give, with effects on the start
+    moved = np.zeros((problem.theta.size, len(numbers)))
+    if numbers:
+        moved[numbers, np.arange(len(numbers))] = 1.0
+        moved = start_from(equations, closing, problem.theta, moved)[1]
     return replace(
         problem, independent=kept, independent_velocity=kept_velocity, theta=theta, theta_rho=theta_rho, moved=moved
     )

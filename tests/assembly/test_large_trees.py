@@ -8,7 +8,7 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.assembly.position import closing
-from mbsim_cli.assembly.position.equations import Geometric, Group
+from mbsim_cli.assembly.position.equations import Group
 from tests.assembly.texts import MODELS, assemble
 from tests.work import calls_of
 
@@ -46,9 +46,8 @@ def test_groups_close_as_the_whole_does(tmp_path, monkeypatch):
 
     def one_group(equations, scales):
         tree, columns = equations.problem.model.tree, np.arange(len(equations.problem.independent))
-        rows, bodies = list(range(equations.m)), set(range(len(tree.parent)))
-        whole = Geometric(equations, rows, equations.of_position, columns, bodies, ())
-        return [Group(whole, columns, equations.problem, scales)]
+        rows, bodies = list(range(equations.m)), list(range(len(tree.parent)))
+        return [Group(equations, rows, columns, bodies, [], scales)]
 
     monkeypatch.setattr(closing, "groups", one_group)
     whole = assemble(tmp_path, TREE)

@@ -134,8 +134,7 @@ class SignalTable:
         for place, (operation, operands) in enumerate(steps, time + 1):
             is_line = not known.issuperset(operands) and {*known, *lines}.issuperset(operands)
             bent = not known.issuperset(operands) and {*known, *within}.issuperset(operands)
-            value = partial(self._fixed_value, read)
-            each = [within.get(operand) or partial(_constant, value, operand) for operand in operands] if bent else []
+            each = [within.get(k) or partial(self._constant, read, k) for k in operands] if bent else []
             if is_line and operation.name in ("less", "less_equal", "sign"):
                 signed = operation.name == "sign"
                 line: Line = each[0] if signed else partial(_combined, "subtract", each)
@@ -168,14 +167,13 @@ class SignalTable:
             found.append((operation, operands))
         return found + beside
 
-    def _fixed_value(self, read: "_Read", place: int) -> Scalar:
-        """Value at a place that depends on fixed numbers alone."""
+    def _constant(self, read: "_Read", place: int) -> tuple[Scalar, Scalar]:
+        """The line of a place that depends on fixed numbers alone."""
         program, inputs = Program(read.time + 1, read.steps, place), [0.0] * (read.time + 1)
         for at, number in read.fixed.items():
             if program.reads(at):
                 inputs[at] = self._system.geometry.numbers(number)
-        found: Scalar = program.value(inputs)[()]
-        return found
+        return 0.0, program.value(inputs)[()]
 
     def _ends_steps(self, sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
         """Whether steps end where an expression, whose ``sides`` are as from ``_sides``, compares t with a limit.
@@ -350,10 +348,6 @@ def _is_steep(sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
 # Lines in t: slope and value at t = 0, as functions of the numbers of the file.
 
 Line = Callable[[], tuple[Scalar, Scalar]]
-
-
-def _constant(value: Callable[[int], Scalar], place: int) -> tuple[Scalar, Scalar]:
-    return 0.0, value(place)
 
 
 _LINES: dict[str, Callable[..., tuple[Scalar, Scalar]]] = {

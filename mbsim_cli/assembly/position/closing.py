@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.elements.measures import MeasureTable
-from mbsim_cli.assembly.position.equations import Equations, Geometric, Group, InitialMeasure, groups
+from mbsim_cli.assembly.position.equations import Equations, Group, InitialMeasure, groups
 from mbsim_cli.assembly.position.search import (
     CLOSED,
     RANK_TOLERANCE,
@@ -154,8 +154,7 @@ def _close(group: Group, theta: list[float], problem: Problem, masks: tuple[np.n
         return accepts(every, group)
 
     search = Search(group, theta, declared[columns] / units, free, stated_angle, own, accepted)
-    geometric = isinstance(group.equations, Geometric)  # the others are linear, but for norms
-    found = search.find() if geometric else search.keep()
+    found = search.find() if group.is_geometric else search.keep()
     z, rows = found.z, group.of_position
     phi, J = group.at(theta, z)
     scaled = unit_rows(J)

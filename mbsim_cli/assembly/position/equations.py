@@ -236,77 +236,57 @@ KEPT = 8  # positions at which equations are remembered
 class Group:
     """Equations by the numbers of their rows (k,) and coordinates (l,), lengths in the mechanism's unit.
 
-    Coordinates are in units ``units`` (l,), rows in ``row_units``; ``turns`` (l,) is the mask of angles. Values
-    that are declared of cut joints are further rows.
+    Coordinates are in units ``units`` (l,), rows in ``row_units``; ``turns`` (l,) is the mask of angles. Values that
+    are declared of cut joints are further rows: ``every`` lists all of them, ``reads`` the places in ``columns`` of
+    what each reads. ``bodies``, in ascending order, are those that the coordinates move against each other.
     """
 
-    def __init__(self, equations: "Local | Geometric", columns: np.ndarray, problem: Problem, scales: Scales) -> None:
-        rows = np.array(equations.rows, np.int64)
-        self.equations, self.columns, self.row_units = equations, columns, scales.rows[rows]
-        self.rows = rows[rows < equations.whole.m]
-        self.m = len(self.rows)
-        self.of_position, self.initial_measures = equations.of_position, equations.initial_measures
-        self.bodies = equations.bodies if isinstance(equations, Geometric) else list[int]()  # that it moves
-        self.units = scales.columns[columns]
-        self.turns = among(kinds(problem.model.tree)[columns], ROTATIONS)
+    def __init__(
+        self, whole: Equations, every: list[int], columns: np.ndarray, bodies: list[int], reads: list[np.ndarray],
+        scales: Scales,
+    ) -> None:  # fmt: skip
+        self._whole, self._every, self._reads, self.columns, self.bodies = whole, every, reads, columns, bodies
+        self.rows = np.array([row for row in every if row < whole.m], np.int64)
+        self.m, self.row_units, self.units = len(self.rows), scales.rows[every], scales.columns[columns]
+        self.of_position = [place for place, row in enumerate(every) if row in whole.needed]
+        self.initial_measures = [whole.initial_measures[row - whole.m] for row in every if row >= whole.m]
+        self.is_geometric = bool(bodies or self.initial_measures)  # others are linear, but for norms
+        self.turns = among(kinds(whole.problem.model.tree)[columns], ROTATIONS)
         self._known: dict[bytes, tuple] = {}  # latest evaluations, by position
 
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Equations and their Jacobian, in these units; for reading only, as they are cached."""
+        """Equations (zero where automatic) and their Jacobian, in these units; for reading only, as they are cached."""
         kept_for, found = self._known.get(z.tobytes(), (None, None))
         if kept_for is not theta:
-            phi, J = self.equations.at(theta, z * self.units)
+            phi, J = (self._between_bodies if self.is_geometric else self._of_coordinates)(theta, z * self.units)
             found = phi / self.row_units, J * self.units / self.row_units[:, None]
             if len(self._known) >= KEPT:
                 self._known.clear()
             self._known[z.tobytes()] = theta, found
         return found
 
-
-class Local(NamedTuple):
-    """Rows of ``whole`` that read coordinates alone; ``reads`` lists those of each row."""
-
-    whole: Equations
-    rows: list[int]
-    of_position: list[int]
-    reads: list[np.ndarray]
-    initial_measures: Sequence[InitialMeasure] = ()
-
-    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Equations (zero where automatic) and their Jacobian by the coordinates z of the group."""
-        table, needed = self.whole.problem.model.measures, set(self.of_position)
-        phi, J = np.zeros(len(self.rows)), np.zeros((len(self.rows), len(z)))
-        starts, _ = self.whole.laws_at_start(theta)
-        for i, (row, reads) in enumerate(zip(self.rows, self.reads, strict=True)):
-            measure, target, _ = self.whole.rows[row]
+    def _of_coordinates(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        table, needed = self._whole.problem.model.measures, set(self.of_position)
+        phi, J = np.zeros(len(self._every)), np.zeros((len(self._every), len(z)))
+        starts, _ = self._whole.laws_at_start(theta)
+        for i, (row, reads) in enumerate(zip(self._every, self._reads, strict=True)):
+            measure, target, _ = self._whole.rows[row]
             value, slope = of_coordinates(table, measure, theta, z[reads])
             np.add.at(J[i], reads, slope)
             if i in needed:
                 phi[i] = value - theta[target] - starts[row]
         return phi, J
 
-
-class Geometric(NamedTuple):
-    """Rows of ``whole`` that read the ``columns`` and no others, which move ``bodies`` against each other."""
-
-    whole: Equations
-    rows: list[int]
-    of_position: list[int]
-    columns: np.ndarray
-    bodies: list[int]  # in ascending order
-    initial_measures: Sequence[InitialMeasure]
-
-    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Equations (zero where automatic) and their Jacobian by the coordinates z of the group."""
-        every = np.zeros(len(self.whole.problem.independent), z.dtype)
-        every[self.columns] = z
-        phi, J = self.whole.at(theta, every, self.rows, self.bodies)
+    def _between_bodies(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        whole = np.zeros(len(self._whole.problem.independent), z.dtype)
+        whole[self.columns] = z
+        phi, J = self._whole.at(theta, whole, self._every, self.bodies)
         return phi, J[:, self.columns]
 
 
 def groups(equations: Equations, scales: Scales) -> list[Group]:
     """The groups of equations that share coordinates: none changes with those of others."""
-    problem, model, m = equations.problem, equations.problem.model, equations.m
+    model = equations.problem.model
     table, pairs = model.measures, model.pairs
     reads, bodies = list[np.ndarray](), list[set[int]]()
     for row, (k, _, _) in enumerate(equations.rows):
@@ -323,15 +303,9 @@ def groups(equations: Equations, scales: Scales) -> list[Group]:
     found = []
     for rows in connected([which.tolist() for which in reads]):
         columns = np.array(sorted({c for row in rows for c in reads[row].tolist()}), np.int64)
-        of_position = [place for place, row in enumerate(rows) if row in equations.needed]
         moved = sorted(set().union(*(bodies[row] for row in rows)))
-        declared = [equations.initial_measures[row - m] for row in rows if row >= m]
-        own: Local | Geometric
-        if moved or declared:
-            own = Geometric(equations, rows, of_position, columns, moved, declared)
-        else:
-            own = Local(equations, rows, of_position, [np.searchsorted(columns, reads[row]) for row in rows])
-        found.append(Group(own, columns, problem, scales))
+        places = [np.searchsorted(columns, reads[row]) for row in rows]
+        found.append(Group(equations, rows, columns, moved, places, scales))
     return found
 
 

@@ -114,7 +114,8 @@ def _exchange(tree: dict[str, Edge], edges: Sequence[Edge]) -> list[str]:
         if not {edge.a, edge.b} <= {GROUND_NAME, *reached}:
             continue
         loop = _path(reached, edge.a, edge.b)
-        weakest = min(loop, key=lambda e: (e.priority, -_height(reached, e)), default=None)
+        heights = {e.name: min(len(_to_ground(reached, body)) for body in (e.a, e.b)) for e in loop}  # above the ground
+        weakest = min(loop, key=lambda e: (e.priority, -heights[e.name]), default=None)
         if weakest is not None and weakest.priority < edge.priority:
             del tree[weakest.name]
             tree[edge.name] = edge
@@ -159,11 +160,6 @@ def _to_ground(reached: dict[str, Edge], body: str) -> list[Edge]:
         edges.append(reached[body])
         body = _other(reached[body], body)
     return edges
-
-
-def _height(reached: dict[str, Edge], edge: Edge) -> int:
-    """Joints between an edge's nearer body and the ground."""
-    return min(len(_to_ground(reached, edge.a)), len(_to_ground(reached, edge.b)))
 
 
 def _path(reached: dict[str, Edge], a: str, b: str) -> list[Edge]:
