@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from mbsim_cli.kernels.drivers.record import Record, Steps, Stretch
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.drivers.sweep_back import StepPulling, SweepWork, sweep_back, sweep_steps
 from mbsim_cli.kernels.integrators.ali3p import Control
-from mbsim_cli.kernels.integrators.ali3p_derivatives import AdjointWork, Pulling
 from mbsim_cli.kernels.integrators.dense_output import TERMS
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.esdirk_adjoint import StageTangent
@@ -41,29 +40,6 @@ from mbsim_cli.solve.sparse import pulled
 from mbsim_cli.solve.tape import Tape
 
 PARTS = 32  # of a run, whose contributions to gradients are summed by magnitude
-
-
-@dataclass(frozen=True)
-class StepsBack:
-    """The compiled backward loop through steps, with its adjoints and work arrays."""
-
-    model: Model
-    theta: np.ndarray
-    control: Control
-    work: AdjointWork
-    pulling: Pulling
-
-    def sweep(self, starts: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
-        """Go back through a record with adjoints of its sensors; ``starts`` (0 or 1) first rows end no step.
-
-        Returns the largest relative residual.
-        """
-        status, row, error = sweep_back(
-            self.model, self.theta, self.control, starts, record, hat, given, self.work, self.pulling
-        )
-        if Status(status) != Status.OK:
-            raise without_solution(record.time[row])
-        return error
 
 
 def without_solution(time: float) -> AnalysisError:
@@ -261,20 +237,34 @@ class LoopSweep:
     def __init__(
         self, problem: Problem, initial: Initial, p: int, pieces: Mapping[int, Sequence[CompletedPiece]]
     ) -> None:
-        theta, control = initial.theta, allocate.control(problem, redundant=initial.redundant.size > 0)
-        work, pulling = work_of(problem.model, theta, p, problem.least)
-        self._steps = StepsBack(problem.model, theta, with_complex_step(control, problem, theta), work, pulling)
+        self._model, theta = problem.model, initial.theta
+        control = allocate.control(problem, redundant=initial.redundant.size > 0)
+        self._whole = theta, with_complex_step(control, problem, theta)  # numbers and control of whole steps
+        self._work, self._pulling = work_of(problem.model, theta, p, problem.least)
         self._pieces, self._step, self._law_rates = pieces, problem.options.step, law_rates(problem.model)
+        self.found = self._pulling.adj  # adjoints of what the run has been pulled back to, and of theta
 
     def back(self, first: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
         """Go back through a record with adjoints of its sensors; return the largest relative residual."""
         end, worst = len(record.time), 0.0
         for step in sorted((s for s in self._pieces if max(first, 1) <= s < first + end), reverse=True):
             row = step - first
-            behind = self._steps.sweep(0, *_rows(row + 1, end, record, hat, given))
+            behind = self._sweep(self._whole, 0, *_rows(row + 1, end, record, hat, given))
             within = self._back_in_pieces(self._pieces[step], *_rows(row, row + 1, record, hat, given))
             end, worst = row, max(worst, behind, within)
-        return max(worst, self._steps.sweep(1 if first == 0 else 0, *_rows(0, end, record, hat, given)))
+        return max(worst, self._sweep(self._whole, 1 if first == 0 else 0, *_rows(0, end, record, hat, given)))
+
+    def _sweep(
+        self, at: tuple[np.ndarray, Control], starts: int, record: Record, hat: np.ndarray, given: MotionAdjoints
+    ) -> float:
+        """Go back through a record with adjoints of its sensors; ``starts`` (0 or 1) first rows end no step.
+
+        ``at`` are the numbers and the control of its steps. Returns the largest relative residual.
+        """
+        status, row, error = sweep_back(self._model, *at, starts, record, hat, given, self._work, self._pulling)
+        if Status(status) != Status.OK:
+            raise without_solution(record.time[row])
+        return error
 
     def _back_in_pieces(
         self, pieces: Sequence[CompletedPiece], record: Record, hat: np.ndarray, given: MotionAdjoints
@@ -287,15 +277,15 @@ class LoopSweep:
         for made in reversed(pieces):
             at_end = made is pieces[-1]
             seen = (record, hat, given) if at_end else (made.end, *nothing)
-            theta, adj = self._steps.theta, self._steps.pulling.adj
+            theta, adj = self._whole[0], self.found
             behind = adj.theta.copy()
             adj.theta[:] = 0.0
             if made.piece.is_short(self._step):
                 if at_end:
-                    self._steps.sweep(1, *seen)
+                    self._sweep(self._whole, 1, *seen)
                 by_length = self._heun_step_back(made, seen[0])
             else:
-                worst = max(worst, self._at(made).sweep(0, *seen))
+                worst = max(worst, self._sweep(self._at(made), 0, *seen))
                 zd, zdd = made.begun
                 mean = 0.5 * (zdd + seen[0].acceleration[0] - seen[0].corrections[0, 1])
                 by_length = zd @ adj.z + mean @ adj.zd
@@ -308,40 +298,31 @@ class LoopSweep:
                 adj.theta[number] -= by_length
         return worst
 
-    def _at(self, made: CompletedPiece) -> StepsBack:
-        """The steps with the piece's length, and laws of time shifted to its end."""
-        steps, end = self._steps, made.piece.end
-        control = made.piece.control(steps.control, steps.theta)
-        return replace(steps, theta=self._law_rates.at(end.late(steps.theta), steps.theta), control=control)
+    def _at(self, made: CompletedPiece) -> tuple[np.ndarray, Control]:
+        """Numbers whose laws of time are shifted to the end of a piece, and the control of a step of its length."""
+        theta, control = self._whole
+        return self._law_rates.at(made.piece.end.late(theta), theta), made.piece.control(control, theta)
 
     def _heun_step_back(self, made: CompletedPiece, end: Record) -> np.ndarray:
         """Pull adjoints back through a piece made by Heun's method; return the adjoints (p,) of its length."""
         assert made.stage is not None
-        at, adj, (_, zdd) = self._at(made), self._steps.pulling.adj, made.begun
-        length = at.control.h
-        z, zd = _unbalanced(at, end, adj.z, adj.zd, adj.zdd)
+        at, adj, (_, zdd) = self._at(made), self.found, made.begun
+        length = at[1].h
+        z, zd = self._unbalanced(at, end, adj.z, adj.zd, adj.zdd)
         by_mean = 0.5 * length * zd
-        z, ahead = _unbalanced(at, made.stage, z, np.zeros_like(zd), by_mean)
+        z, ahead = self._unbalanced(at, made.stage, z, np.zeros_like(zd), by_mean)
         adj.z[:], adj.zd[:] = z, zd + ahead + length * z
         adj.zdd[:] = by_mean + length * (ahead + 0.5 * length * z)
         mean = 0.5 * (zdd + made.stage.acceleration[0])
         return mean @ zd + zdd @ ahead + made.stage.velocity[0] @ z
 
-    @property
-    def found(self) -> Adjoints:
-        """Adjoints of what the run has been pulled back to, and of theta."""
-        return self._steps.pulling.adj
-
-
-def _unbalanced(
-    steps: StepsBack, record: Record, z: np.ndarray, zd: np.ndarray, zdd: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Adjoints of positions and velocities at a row that replace those of its accelerations as well."""
-    nothing = np.zeros_like(steps.pulling.adj.lam)
-    out = MotionAdjoints(*(part[None].copy() for part in (z, zd, zdd, nothing)))
-    found = pull_balance(steps.model, steps.theta, steps.control, record, steps.work, steps.pulling, out)
-    require_balance(found, record)
-    return out.z[0], out.zd[0]
+    def _unbalanced(
+        self, at: tuple[np.ndarray, Control], record: Record, z: np.ndarray, zd: np.ndarray, zdd: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Adjoints of positions and velocities at a row that replace those of its accelerations as well."""
+        out = MotionAdjoints(*(part[None].copy() for part in (z, zd, zdd, np.zeros_like(self.found.lam))))
+        require_balance(pull_balance(self._model, *at, record, self._work, self._pulling, out), record)
+        return out.z[0], out.zd[0]
 
 
 def _rows(first: int, end: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> Any:
