@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -84,8 +84,7 @@ def _tree(system: "NaturalSystem", at: Places) -> Natural:
     """Coordinates of points and vectors, and the equations that they bring with them."""
     n, equations = system.plan.size, system.equations
     rows, columns = system.mass_entries
-    tree = _table(
-        Natural,
+    columns_of = dict(
         parent=np.full(len(system.columns), GROUND),
         theta=system.problem.model.tree.theta,
         column_kind=np.full(n, NONE),
@@ -111,6 +110,7 @@ def _tree(system: "NaturalSystem", at: Places) -> Natural:
         extent=NO_NUMBERS,
         row_extent=NO_NUMBERS,
     )
+    tree = Natural(**{name: np.asarray(column, np.int64) for name, column in columns_of.items()})
     extent, row_extent = extents(system)
     return tree._replace(least=least_inertia(system), swing=swing(system), extent=extent, row_extent=row_extent)
 
@@ -156,9 +156,9 @@ def _measures(system: "NaturalSystem", at: Places) -> tuple[Pairs, Measures]:
     without_columns = Pairs(a, b, np.zeros(len(pairs) + 1, np.int64), NO_NUMBERS, NO_NUMBERS)
     curves = old.measures.curves
     if isinstance(curves, Curves):
-        curves = curves._replace(law=_integers([*curves.law, *[NONE] * (len(kind) - len(curves.law))]))
-    measures = _table(Measures, kind=kind, pair=pair, theta=block, first=first, coordinate=flat, curves=curves)
-    return without_columns, measures
+        curves = curves._replace(law=np.append(curves.law, np.full(len(kind) - len(curves.law), NONE)))
+    columns = (np.asarray(column, np.int64) for column in (kind, pair, block, first, flat))
+    return without_columns, Measures._make([*columns, curves])
 
 
 def _constraints(system: "NaturalSystem", at: Places) -> Constraints:
@@ -169,12 +169,12 @@ def _constraints(system: "NaturalSystem", at: Places) -> Constraints:
     if isinstance(followers, Followers):
         defined = {NONE: NONE} | {d.column: system.order[d.coordinate] for d in system.equations.defined}
         column = [defined[c] for c in followers.column[kept].tolist()]
-        followers = followers._replace(column=_integers([*column, *([NONE] * added)]))
+        followers = followers._replace(column=np.array([*column, *([NONE] * added)], np.int64))
     return old._replace(
         followers=followers,
-        measure=_integers([*old.measure[kept], *range(first, first + added)]),
-        theta=_integers([*old.theta[kept], *([at.target] * added)]),
-        law=_integers([*old.law[kept], *([NONE] * added)]),
+        measure=np.append(old.measure[kept], first + np.arange(added)),
+        theta=np.append(old.theta[kept], np.full(added, at.target)),
+        law=np.append(old.law[kept], np.full(added, NONE)),
     )
 
 
@@ -190,19 +190,6 @@ def _sensors(system: "NaturalSystem") -> Sensors:
     for s in np.flatnonzero(old.kind == Sensor.MULTIPLIER).tolist():
         index[s] = equations.kept.index(int(old.index[s]))
     return old._replace(kind=kind, index=index)
-
-
-def _integers(values: Any) -> np.ndarray:
-    """The values as an array of 64-bit integers, also if it is empty."""
-    return np.asarray(values, np.int64)
-
-
-Table = TypeVar("Table")
-
-
-def _table(of: type[Table], /, **columns: Any) -> Table:
-    """A table of ``model.layout`` with its columns as integers."""
-    return of(**{name: column if isinstance(column, tuple) else _integers(column) for name, column in columns.items()})
 
 
 # The order of elimination: minimum degree, the coordinate next that is coupled with the fewest others.
