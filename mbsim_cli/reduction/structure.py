@@ -202,11 +202,6 @@ ROUNDS, SETTLED = 200, 1e-7  # of the search for modes, and their residual relat
 GUARD = 2  # shapes of the search beyond those wanted
 
 
-def chosen(K: Sparse) -> bool:
-    """Whether a matrix is so large that cycles take the place of its factor; they need pyamg."""
-    return bool(K.nnz > LARGE) and find_spec("pyamg") is not None
-
-
 class Multigrid:
     """Inverse of a stiffness matrix (r, r) by conjugate gradients.
 
@@ -372,7 +367,7 @@ class Flexibility:
     def __init__(self, system: System):
         self.system = system
         K = system.K
-        self.iterative = chosen(K)
+        self.iterative = bool(K.nnz > LARGE) and find_spec("pyamg") is not None  # cycles in the place of a factor
         if self.iterative:
             self._kept: Array = np.arange(K.shape[0])
             self.multigrid = Multigrid(K, system.motions(), _block(system.node))

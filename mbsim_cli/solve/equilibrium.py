@@ -8,7 +8,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.model.codes import TURNING, Column
-from mbsim_cli.model.coordinates import all_but, kinds
+from mbsim_cli.model.coordinates import all_but, connected, kinds
 from mbsim_cli.model.layout import GRAVITY, GROUND, MASS, FlexibleTree
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.model.scales import units_of
@@ -23,7 +23,6 @@ from mbsim_cli.solve.redundancy import (
     changes_force,
     in_units,
     of_least_norm,
-    parts_of,
     rank_and_pivots,
     without_columns,
 )
@@ -175,7 +174,9 @@ class Statics:
         counted = J.astype(float)  # many times as fast as the product of masks
         coupled = (M != 0.0) | (K != 0.0) | (K.T != 0.0) | (counted.T @ counted != 0.0)
         coupled[self.hold] = coupled[:, self.hold] = False
-        return [(part, np.flatnonzero(J[:, part].any(axis=1))) for part in parts_of(coupled)]
+        first = connected(len(coupled), *np.nonzero(coupled))
+        parts = (np.flatnonzero(first == number) for number in sorted(set(first.tolist())))
+        return [(part, np.flatnonzero(J[:, part].any(axis=1))) for part in parts]
 
     def load(self, parts: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         """What unbalanced forces are compared with (n,), N or N m: the largest in their part of the mechanism."""

@@ -7,7 +7,6 @@ import numpy as np
 from mbsim_cli.errors import some_of
 from mbsim_cli.kernels.algebra.linear_solve import REFINEMENTS, REGULARISATION
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.model.coordinates import connected
 from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import units_of
@@ -142,12 +141,6 @@ def partition_of(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> Partition
     columns = free[order[:free_rank]]
     row_order = rank_and_pivots(real[:, columns].T)[1]
     return Partition(rows[row_order[:free_rank]], columns, rank)
-
-
-def parts_of(coupled: np.ndarray) -> list[np.ndarray]:
-    """Coordinates (k,) of each part that nothing couples with others; ``coupled`` (n, n) is a symmetric mask."""
-    first = connected(len(coupled), *np.nonzero(coupled))
-    return [np.flatnonzero(first == number) for number in sorted(set(first.tolist()))]
 
 
 # Contradicting equations: a combination of them stays violated for any small change of the coordinates.

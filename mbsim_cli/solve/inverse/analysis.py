@@ -218,11 +218,11 @@ class InverseAnalysis:
         if not self.model.sensors.kind.size and self.problem.reacting is None:  # nothing to compile for
             return None, of_torque, d_of_torque, determined
         record, d_record = self._records(motion, varied)
-        directions, work, twists = self._room
+        directions, work, twists, reactions = self._room
         if work.turns.measure.size:
             follow_rows(self.model, self.problem.theta, work.kin, work.turns, record)
         observe(self.model, self.problem.theta, False, directions, work.kin, twists, record, d_record)
-        sensors, d_sensors, undetermined = with_reactions(record, d_record, self._reactions)
+        sensors, d_sensors, undetermined = with_reactions(record, d_record, reactions)
         return (
             record,
             np.concatenate([sensors, of_torque], axis=1),
@@ -243,18 +243,14 @@ class InverseAnalysis:
         return record, d_record
 
     @cached_property
-    def _reactions(self) -> Reader | None:
-        dtheta = allocate.padded_directions(self.problem.theta_rho, self._dtype)
-        return reader_of(self.problem, self.problem.theta, dtheta)
-
-    @cached_property
-    def _room(self) -> tuple[Directions, Work, Twists]:
-        """Arguments of the kernel that reads sensors."""
-        dtheta = allocate.padded_directions(self.problem.theta_rho, self._dtype)
+    def _room(self) -> tuple[Directions, Work, Twists, Reader | None]:
+        """Arguments of the kernel that reads sensors, and the reader of reactions."""
+        theta, dtheta = self.problem.theta, allocate.padded_directions(self.problem.theta_rho, self._dtype)
         return (
             allocate.directions(self.model, dtheta, self._dtype),
-            allocate.work(self.model, self.problem.theta),
+            allocate.work(self.model, theta),
             allocate.twists_of(self.model, padded(self.p), self._dtype),
+            reader_of(self.problem, theta, dtheta),
         )
 
 

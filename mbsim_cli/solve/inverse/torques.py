@@ -59,7 +59,10 @@ class Lanes:
 
     def fill(self, motion: Motion, found: Torques) -> None:
         """Torques at the time points of a motion, their derivatives, and whether all are known to be finite."""
-        vector, factor = self._system.loads.vector, self._factors(motion.time)
+        vector, factor = self._system.loads.vector, np.ones((len(motion.time), self._law.size))  # 1 without a law
+        if (self._law != NONE).any():
+            unused = np.zeros_like(factor), np.zeros_like(factor)
+            prescribe(self._model.laws, self._theta, self._law, motion.time, factor, *unused)
         wrench = factor[:, :, None] * vector  # (B, nl, 3) in their own axes
         if not self._matrices:
             lane_torques(self._system, motion, wrench, self._work, found.torque)
@@ -73,14 +76,6 @@ class Lanes:
             d_wrench += rates[0][..., None] * vector[:, None]
         *filled, finite = found
         finite[...] = lane_derivatives(self._system, motion, wrench, self._change, d_wrench, self._work, *filled)
-
-    def _factors(self, time: np.ndarray) -> np.ndarray:
-        """Values (B, nl) of the laws of the loads; 1 without a law."""
-        factor = np.ones((len(time), self._law.size))
-        if (self._law != NONE).any():
-            rates = np.zeros_like(factor), np.zeros_like(factor)
-            prescribe(self._model.laws, self._theta, self._law, time, factor, *rates)
-        return factor
 
 
 class General:

@@ -67,17 +67,12 @@ def _esdirk() -> ImplicitTableau:
         4586570599 / 29645900160, 0, 178811875 / 945068544, 814220225 / 1159782912, -3700637 / 11593932, 61727 / 225920
     )  # fmt: skip
     c = np.array([0, 1 / 2, 83 / 250, 31 / 50, 17 / 20, 1])
-    return ImplicitTableau(a, c, np.array([a[5] - embedded, np.zeros(6)]), _ahead(c))
-
-
-def _ahead(c: np.ndarray) -> np.ndarray:
-    """Weights of the parabola through the beginning of the step and the two stages before each; fewer at first."""
-    weights = np.zeros((c.size, c.size))
-    for i in range(1, c.size):
+    ahead = np.zeros((6, 6))
+    for i in range(1, 6):  # of a parabola through the beginning of the step and the two stages before; fewer at first
         known = sorted({0, max(0, i - 2), i - 1})
         for j in known:
-            weights[i, j] = np.prod([(c[i] - c[k]) / (c[j] - c[k]) for k in known if k != j])
-    return weights
+            ahead[i, j] = np.prod([(c[i] - c[k]) / (c[j] - c[k]) for k in known if k != j])
+    return ImplicitTableau(a, c, np.array([a[5] - embedded, np.zeros(6)]), ahead)
 
 
 def _dense(rows: Sequence[Mapping[int, float]], width: int) -> np.ndarray:
