@@ -1,7 +1,6 @@
 """The report of ``mbsim info`` on an assembled model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,17 +28,12 @@ if TYPE_CHECKING:
 # Joints and branches are numbered from 1, the ground is 0, as in the paper; joint i carries body i - 1 of the tree.
 
 
-@dataclass(frozen=True)
-class Branches:
-    """Rows of the connectivity matrices, as printed in the paper."""
+def branches(parent: Sequence[int]) -> dict[str, list[tuple[int, int]]]:
+    """Branches of a tree whose bodies are numbered depth first (``parent``: -1 for the ground).
 
-    joint_parent: list[tuple[int, int]]  # (joint, parent joint)
-    branch_parent: list[tuple[int, int]]  # (branch, parent branch)
-    joint_branch: list[tuple[int, int]]  # (first joint, last joint) of each branch
-
-
-def branches(parent: Sequence[int]) -> Branches:
-    """Branches of a tree whose bodies are numbered depth first (``parent``: -1 for the ground)."""
+    Rows of the matrices as the paper prints them: joint and its parent, branch and its parent, first and last joint of
+    each branch.
+    """
     children = [0] * (len(parent) + 1)
     for p in parent:
         children[p + 1] += 1
@@ -51,13 +45,12 @@ def branches(parent: Sequence[int]) -> Branches:
             first.append(joint)
         branch_of.append(len(first) - 1 if starts else branch_of[p])
     last = dict(zip(branch_of, range(len(parent)), strict=True))
-    return Branches(
-        joint_parent=[(i + 1, p + 1) for i, p in enumerate(parent)],
-        branch_parent=[
-            (k + 1, 0 if parent[joint] < 0 else branch_of[parent[joint]] + 1) for k, joint in enumerate(first)
-        ],
-        joint_branch=[(joint + 1, last[k] + 1) for k, joint in enumerate(first)],
-    )
+    parents = [0 if parent[joint] < 0 else branch_of[parent[joint]] + 1 for joint in first]
+    return {
+        "joint_parent": [(i + 1, p + 1) for i, p in enumerate(parent)],
+        "branch_parent": list(enumerate(parents, 1)),
+        "joint_branch": [(joint + 1, last[k] + 1) for k, joint in enumerate(first)],
+    }
 
 
 # What ``mbsim info`` shows: the structure of a mechanism, and where each parameter is used.
@@ -100,10 +93,8 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
             )
             if name.partition(".")[0] not in states
         ],
-        "joint_parent": matrices.joint_parent,
-        "branch_parent": matrices.branch_parent,
-        "joint_branch": matrices.joint_branch,
-        "branches": [list(topology.joints[first - 1 : last]) for first, last in matrices.joint_branch],
+        **matrices,
+        "branches": [list(topology.joints[first - 1 : last]) for first, last in matrices["joint_branch"]],
         "loops": [{"cut": loop[0], "joints": list(loop[1:])} for loop in topology.loops],
         "tree_joints": list(topology.joints[:count]),
         "cut_joints": list(topology.cut),

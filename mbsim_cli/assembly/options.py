@@ -82,21 +82,13 @@ def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Opt
 def _step(stated: Any, numbers: Numbers, over: dict[str, Any], duration: float, interval: float | None) -> float:
     """Step in seconds; of an automatic one the longest that is tried, a whole part of the duration."""
     step = over.get("step", stated)
-    if step == AUTO:
-        longest = duration / FIRST_STEPS if interval is None else min(duration / FIRST_STEPS, interval)
-        _require_countable(duration, longest)
-        return duration / ceil(duration / longest * (1 - 1e-9))
     seconds = numbers(step) if isinstance(step, Number) else step
-    _require_countable(duration, seconds)
-    return seconds
-
-
-def _require_countable(duration: float, step: float) -> None:
-    """Raise UsageError for an override with too many steps; numbers of the file are checked before."""
-    if not duration / step <= MOST_STEPS:
-        raise UsageError(
-            f"a duration of {duration:g} s has {duration / step:.3g} steps of {step:g} s, more than {MOST_STEPS:.0e}"
-        )
+    if step == AUTO:
+        seconds = duration / FIRST_STEPS if interval is None else min(duration / FIRST_STEPS, interval)
+    if not duration / seconds <= MOST_STEPS:  # of an override: numbers of the file are checked before
+        count = f"{duration / seconds:.3g} steps of {seconds:g} s"
+        raise UsageError(f"a duration of {duration:g} s has {count}, more than {MOST_STEPS:.0e}")
+    return duration / ceil(duration / seconds * (1 - 1e-9)) if step == AUTO else seconds
 
 
 def warnings_of_settings(model_file: ModelFile, options: Options, choices: Mapping[str, Any]) -> list[str]:

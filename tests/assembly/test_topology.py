@@ -60,13 +60,13 @@ def test_branches():
     """Branches end where the tree forks, and start anew there."""
     parent = [-1, 0, 1, 2, 3, 4, 4, 2, 7, 7, 9]
     found = branches(parent)
-    assert found.joint_parent[4] == (5, 4)
-    assert found.branch_parent == [(1, 0), (2, 1), (3, 2), (4, 2), (5, 1), (6, 5), (7, 5)]
-    assert found.joint_branch == [(1, 3), (4, 5), (6, 6), (7, 7), (8, 8), (9, 9), (10, 11)]
+    assert found["joint_parent"][4] == (5, 4)
+    assert found["branch_parent"] == [(1, 0), (2, 1), (3, 2), (4, 2), (5, 1), (6, 5), (7, 5)]
+    assert found["joint_branch"] == [(1, 3), (4, 5), (6, 6), (7, 7), (8, 8), (9, 9), (10, 11)]
 
 
 def test_the_tree_of_the_paper():
     """Figure 1 of Zhakatayev et al. (2023): 11 joints, 6 branches; 3 and 5 fork, 6, 7, 9 and 11 end."""
     found = branches([-1, 0, 1, 2, 3, 4, 4, 2, 7, 2, 9])
-    assert found.branch_parent == [(1, 0), (2, 1), (3, 2), (4, 2), (5, 1), (6, 1)]
-    assert found.joint_branch == [(1, 3), (4, 5), (6, 6), (7, 7), (8, 9), (10, 11)]
+    assert found["branch_parent"] == [(1, 0), (2, 1), (3, 2), (4, 2), (5, 1), (6, 1)]
+    assert found["joint_branch"] == [(1, 3), (4, 5), (6, 6), (7, 7), (8, 9), (10, 11)]

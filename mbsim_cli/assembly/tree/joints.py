@@ -189,15 +189,13 @@ def _initial(spec: Any, name: str) -> Any:
 def stated_position(geometry: Geometry, spec: AnyJoint) -> list[Scalar | None]:
     """Initial coordinates in declared order as the file states them; None where it does not."""
     numbers, found = geometry.numbers, dict[str, Any]()
-    for name in ("angle", "displacement"):
-        if (stated := _initial(spec, name)) is not None:
-            found[name] = numbers(stated)
-    if (position := _initial(spec, "position")) is not None:
-        found |= zip("xyz", numbers.vector(position), strict=False)
-    if (angles := _initial(spec, "angles")) is not None:
-        found |= zip(("angle_1", "angle_2"), numbers.vector(angles), strict=True)
-    if (orientation := _initial(spec, "orientation")) is not None:
-        found |= zip(EULER_NAMES, euler_parameters(geometry.rotation(orientation)), strict=True)
+    for key, names in _OF_POSITION.items():
+        if (stated := _initial(spec, key)) is not None:
+            if key == "orientation":
+                values = euler_parameters(geometry.rotation(stated))
+            else:
+                values = numbers.vector(stated if len(names) > 1 else (stated,))
+            found |= zip(names, values, strict=False)  # two of a position in a plane
     return [found.get(name) for name in _names(spec)]
 
 
