@@ -10,17 +10,7 @@ import numpy as np
 from mbsim_cli.assembly import mechanism
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
-from mbsim_cli.assembly.elements.unsmooth_laws import (
-    check_driving_laws,
-    check_jumping_forces,
-    check_sides,
-    event_times_of,
-    has_breakpoints,
-    jumps_of,
-    splits_of,
-    steep_expressions,
-    unsmooth_laws,
-)
+from mbsim_cli.assembly.elements.unsmooth_laws import unsmooth_laws, with_event_times
 from mbsim_cli.assembly.objectives import Objective, expressed, jumps_in, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, end_of, warnings_of_settings
 from mbsim_cli.assembly.packing import OTHERS, Packing, ParameterValue, pack, parameter_values
@@ -328,8 +318,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     warnings = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.warnings]
     warnings += warnings_of_settings(model_file, packing.options, packing.choices)
     warnings += [
-        *unsmooth_laws(declared, model_file),
-        *steep_expressions(declared, packed.signals.steep, model_file),
+        *unsmooth_laws(declared, model_file, packed.signals.steep),
         *system.warnings,
         *moved_starts(packing, declared, closing),
         *soft,
@@ -405,24 +394,7 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         from mbsim_cli.assembly.objectives import responding
 
         problem = responding(system, packing.numbers, problem, packed.sensors.rows)
-    if problem.options.analysis == "forward_dynamics":
-        if problem.options.integrated:
-            check_driving_laws(problem, system.issue)
-        else:
-            check_jumping_forces(problem, packing.model_file.calls, system.issue)
-        if has_breakpoints(problem):  # by all parameters: runs with and without gradients take the same steps
-            by_all = problem.theta_rho
-            if (every := list(packing.model_file.parameters)) != list(wanted):
-                laws = problem.model.laws
-                by_all = system.theta.jacobian(every, {*laws.theta.tolist(), *laws.window.tolist()})
-            stops = () if problem.options.integrated else event_times_of(problem, by_all)
-            problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
-            if problem.options.integrated and packed.signals.one_sided:
-                check_sides(problem, packed.signals.one_sided, system.issue)
-    if problem.summed:
-        problem = replace(problem, splits=splits_of(problem, of_sums=True))
-    if any(objective.reads_single_times for objective in packing.model_file.objectives.values()):
-        problem = replace(problem, value_splits=splits_of(problem, of_sums=False))
+    problem = with_event_times(problem, packing, wanted)
     system.stop()
     return problem
 

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import ceil, floor, inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from mbsim_cli.solve.breakpoints import (
 )
 from mbsim_cli.solve.sides import shift_of, sides_of
 from mbsim_cli.spec.model_file import ModelFile
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.packing import Packing
 
 JUMP = 1e-6  # of a value or rate, over the largest one of the law, that counts as one
 ASIDE = 1e-6  # of the duration: interval of a difference of rates that gives an acceleration,
@@ -77,6 +80,33 @@ class Edge(NamedTuple):
         return bool(abs(near[1] - near[0]) > ACCELERATION_JUMP * max(map(abs, near + far)))
 
 
+def with_event_times(problem: Problem, packing: "Packing", wanted: Sequence[str]) -> Problem:
+    """The problem with the times at which its laws change, as its steps and sums need them; records issues.
+
+    ``wanted`` are the parameters of gradients.
+    """
+    model, options, file, system = problem.model, problem.options, packing.model_file, packing.system
+    if options.analysis == "forward_dynamics":
+        if options.integrated:
+            check_driving_laws(problem, system.issue)
+        else:
+            check_jumping_forces(problem, file.calls, system.issue)
+        of_time, everywhere = np.append(laws_of_forces(model), model.constraints.law), np.full(len(problem.theta), True)
+        if breakpoints_of_laws(model.laws, problem.theta, everywhere, of_time):  # most models have none
+            by_all = problem.theta_rho  # by all parameters: runs with and without gradients take the same steps
+            if (every := list(file.parameters)) != list(wanted):
+                by_all = system.theta.jacobian(every, {*model.laws.theta.tolist(), *model.laws.window.tolist()})
+            stops = () if options.integrated else event_times_of(problem, by_all)
+            problem = replace(problem, stops=stops, movable=np.any(by_all, axis=1), jumps=jumps_of(problem))
+            if options.integrated and (one_sided := packing.packed.signals.one_sided):
+                check_sides(problem, one_sided, system.issue)
+    if problem.summed:
+        problem = replace(problem, splits=splits_of(problem, of_sums=True))
+    if any(objective.reads_single_times for objective in file.objectives.values()):
+        problem = replace(problem, value_splits=splits_of(problem, of_sums=False))
+    return problem
+
+
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
     """Report laws whose rates jump, and simultaneous jumps of accelerations that parameters would separate."""
     driving = list(driving_edges(problem))
@@ -117,22 +147,6 @@ def check_sides(problem: Problem, laws: Sequence[int], issue: Callable[..., None
             if when and not shifted.isdisjoint(point.numbers):
                 message = f"the force jumps {when}, and is undefined beyond it: its derivatives need both sides"
                 issue(problem.names.laws[law], message, "define it there, or let the time lie between output times")
-
-
-def steep_expressions(problem: Problem, steep: Sequence[tuple[str, int]], model_file: ModelFile) -> list[str]:
-    """Warnings about expressions whose slope is infinite at times of the run that parameters move.
-
-    ``steep`` are their paths, and the times as places in theta.
-    """
-    found = []
-    for path, number in steep:
-        time = float(problem.theta[number].real)
-        if 0.0 <= time <= problem.options.end and (
-            when := _moved_instant(problem, [Breakpoint(time, (number,), False)])
-        ):
-            message = f"the slope of the expression is infinite {when}: derivatives by it are inaccurate"
-            found.append(str(model_file.issue(path, message, "let it end with a finite slope")))
-    return found
 
 
 def _jumping_forces(problem: Problem, order: int = 0) -> Iterator[tuple[int, list[Breakpoint], float, float]]:
@@ -243,13 +257,6 @@ def _edges_of(problem: Problem, law: int, groups: list[list[Breakpoint]]) -> Ite
         yield Edge(law, group, sides[0], sides[1], largest)
 
 
-def has_breakpoints(problem: Problem) -> bool:
-    """Whether any law of time has a breakpoint; most models have none."""
-    laws, everywhere = problem.model.laws, np.full(len(problem.theta), True)
-    of_time = {*laws_of_forces(problem.model).tolist(), *problem.model.constraints.law.tolist()}
-    return any(breakpoints_of_law(laws, problem.theta, everywhere, law) for law in of_time)
-
-
 def event_times_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...], ...]:
     """Event times of laws, at which steps of ALI3-P end; each is a sum of numbers of theta, given by their indices.
 
@@ -294,10 +301,11 @@ def jumps_of(problem: Problem) -> frozenset[int]:
     return frozenset(found)
 
 
-def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
+def unsmooth_laws(problem: Problem, model_file: ModelFile, steep: Sequence[tuple[str, int]]) -> list[str]:
     """Warnings about rates of driving laws that jump, and about derivatives by times at which laws are not smooth.
 
     Some of these times lie inside steps of ALI3-P; integrals are not split with fewer than two time points to a side.
+    ``steep`` are paths of expressions with an infinite slope, and the times as places in theta.
     """
     options = problem.options
     stepped = options.analysis == "forward_dynamics" and not options.integrated
@@ -347,6 +355,12 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile) -> list[str]:
                 start = f"the law begins at 0 s with a rate of {behind[0]:.4g}, behind a rest"
                 sentence = f"{start}: the mechanism starts in motion, and the impulse before is left out"
                 warn(law, sentence, SMOOTHER)
+    for path, number in steep:
+        time = float(problem.theta[number].real)
+        when = _moved_instant(problem, [Breakpoint(time, (number,), False)])
+        if when and 0.0 <= time <= options.end:
+            message = f"the slope of the expression is infinite {when}: derivatives by it are inaccurate"
+            warnings.append(str(model_file.issue(path, message, "let it end with a finite slope")))
     return warnings
 
 
