@@ -13,7 +13,7 @@ from mbsim_cli.model.layout import NONE, Laws
 from tests.kernels.textbook_laws import LAW_COUNTS, LAW_NUMBERS, textbook_laws
 
 KNOTS, HEIGHTS = [0.0, 0.4, 1.1, 1.5], [1.0, -0.3, 0.7, 0.2]
-SPLINE = spline(KNOTS, HEIGHTS)
+SPLINE = [*KNOTS, *spline(KNOTS, HEIGHTS)]
 ARGUMENTS = [-0.3, 0.03, 0.08, 0.25, 1.9]
 
 

@@ -24,7 +24,7 @@ UNKNOWN = (float("nan"),) * 4
 
 def continued(x: Sequence[Scalar], y: Sequence[Scalar], extrapolate: str) -> list[Scalar]:
     """Breakpoints, then the cubics of the natural spline through (x, y) and of what continues it on both sides."""
-    return extended(x, spline(x, y)[len(x) :], extrapolate)
+    return extended(x, spline(x, y), extrapolate)
 
 
 def extended(
@@ -55,29 +55,23 @@ def breakpoints(rows: int, extrapolate: str) -> int:
 
 
 def spline(x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
-    """Breakpoints, then the cubics of the natural spline through (x, y), highest power first."""
+    """Cubics of the natural spline through (x, y), highest power first; analytic in both."""
     intervals = range(len(x) - 1)
     h = [x[i + 1] - x[i] for i in intervals]
     slope = [(y[i + 1] - y[i]) / h[i] for i in intervals]
-    curvature = _curvatures(h, slope)
-    pieces = list(x)
+    upper, right = [0.0], [0.0]
+    for i in intervals[1:]:
+        pivot = 2.0 * (h[i - 1] + h[i]) - h[i - 1] * upper[-1]
+        upper.append(h[i] / pivot)
+        right.append((6.0 * (slope[i] - slope[i - 1]) - h[i - 1] * right[-1]) / pivot)
+    curvature = [0.0] * len(x)  # zero at both ends; by the Thomas algorithm
+    for i in reversed(intervals[1:]):
+        curvature[i] = right[i] - upper[i] * curvature[i + 1]
+    pieces = list[Scalar]()
     for i in intervals:
         a, b = curvature[i], curvature[i + 1]
         pieces += [(b - a) / (6.0 * h[i]), 0.5 * a, slope[i] - h[i] * (2.0 * a + b) / 6.0, y[i]]
     return pieces
-
-
-def _curvatures(h: Sequence[Scalar], slope: Sequence[Scalar]) -> list[Scalar]:
-    """Second derivatives at the breakpoints, zero at both ends (Thomas algorithm, analytic in its arguments)."""
-    upper, right = [0.0], [0.0]
-    for i in range(1, len(h)):
-        pivot = 2.0 * (h[i - 1] + h[i]) - h[i - 1] * upper[-1]
-        upper.append(h[i] / pivot)
-        right.append((6.0 * (slope[i] - slope[i - 1]) - h[i - 1] * right[-1]) / pivot)
-    values = [0.0] * (len(h) + 1)
-    for i in range(len(h) - 1, 0, -1):
-        values[i] = right[i] - upper[i] * values[i + 1]
-    return values
 
 
 # Tables that a model file refers to: their columns, and what is wrong with them, with its place in the file.

@@ -258,7 +258,13 @@ class Group:
         """Equations (zero where automatic) and their Jacobian, in these units; for reading only, as they are cached."""
         kept_for, found = self._known.get(z.tobytes(), (None, None))
         if kept_for is not theta:
-            phi, J = (self._between_bodies if self.is_geometric else self._of_coordinates)(theta, z * self.units)
+            if self.is_geometric:
+                every = np.zeros(len(self._whole.problem.independent), z.dtype)
+                every[self.columns] = z * self.units
+                phi, J = self._whole.at(theta, every, self._every, self.bodies)
+                J = J[:, self.columns]
+            else:
+                phi, J = self._of_coordinates(theta, z * self.units)
             found = phi / self.row_units, J * self.units / self.row_units[:, None]
             if len(self._known) >= KEPT:
                 self._known.clear()
@@ -276,12 +282,6 @@ class Group:
             if i in needed:
                 phi[i] = value - theta[target] - starts[row]
         return phi, J
-
-    def _between_bodies(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        whole = np.zeros(len(self._whole.problem.independent), z.dtype)
-        whole[self.columns] = z
-        phi, J = self._whole.at(theta, whole, self._every, self.bodies)
-        return phi, J[:, self.columns]
 
 
 def groups(equations: Equations, scales: Scales) -> list[Group]:

@@ -169,8 +169,29 @@ class Inertia:
     @cached_property
     def _carried(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Mass, first moment and inertia, about the centre of the branch, of all that a column moves."""
-        mass, moment, inertia = _subtrees(self._tree, self._theta, self._R, self._places)
-        moved = self._tree.column_body
+        tree, theta, places = self._tree, self._theta, self._places
+        mass, local = theta[tree.theta + MASS], theta[tree.theta[:, None, None] + INERTIA + SYMMETRIC]
+        turned: np.ndarray = np.array(self._R).reshape(-1, 3, 3)
+        c = places + np.einsum("bij,bj->bi", turned, theta[tree.theta[:, None] + COM + np.arange(3)])
+        spread = np.einsum("bi,bi->b", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
+        moment = mass[:, None] * c
+        inertia = turned @ local @ turned.transpose(0, 2, 1) + mass[:, None, None] * spread
+        deforming: Any = (tree.flexible.tolist(), tree.block) if isinstance(tree, FlexibleTree) else ((), ())
+        for body, o in zip(*deforming, strict=True):  # about the frame, without deformation
+            m, r = theta[o + BODY_MASS], places[body]
+            first = turned[body] @ theta[o + MDCM : o + MDCM + 3]
+            about = turned[body] @ theta[o + J0 + SYMMETRIC] @ turned[body].T
+            mass[body], moment[body] = mass[body] + m, moment[body] + m * r + first
+            mixed = np.outer(r, first)
+            spread = (m * (r @ r) + 2.0 * (r @ first)) * np.eye(3) - m * np.outer(r, r) - mixed - mixed.T
+            inertia[body] = inertia[body] + about + spread
+        for body in range(len(mass) - 1, -1, -1):  # and of all that each carries
+            parent = tree.parent[body]
+            if parent >= 0:
+                mass[parent] += mass[body]
+                moment[parent] += moment[body]
+                inertia[parent] += inertia[body]
+        moved = tree.column_body
         return mass[moved], moment[moved], inertia[moved]
 
     @cached_property
@@ -209,34 +230,3 @@ class Inertia:
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Products of rows (n, 3); ``numpy.cross`` finds the same, and takes several times as long."""
     return a[:, (1, 2, 0)] * b[:, (2, 0, 1)] - a[:, (2, 0, 1)] * b[:, (1, 2, 0)]
-
-
-def _subtrees(
-    tree: Tree, theta: np.ndarray, R: Sequence[Matrix], places: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mass (nb,), first moment (nb, 3) and inertia (nb, 3, 3) of each body and the bodies that it carries.
-
-    Moments are about the origin of ``places`` (nb, 3), the positions of the bodies' frames.
-    """
-    mass, local = theta[tree.theta + MASS], theta[tree.theta[:, None, None] + INERTIA + SYMMETRIC]
-    turned: np.ndarray = np.array(R).reshape(-1, 3, 3)
-    c = places + np.einsum("bij,bj->bi", turned, theta[tree.theta[:, None] + COM + np.arange(3)])
-    spread = np.einsum("bi,bi->b", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
-    moment = mass[:, None] * c
-    inertia = turned @ local @ turned.transpose(0, 2, 1) + mass[:, None, None] * spread
-    deforming: Any = (tree.flexible.tolist(), tree.block) if isinstance(tree, FlexibleTree) else ((), ())
-    for body, o in zip(*deforming, strict=True):  # about the frame, without deformation
-        m, r = theta[o + BODY_MASS], places[body]
-        first = turned[body] @ theta[o + MDCM : o + MDCM + 3]
-        about = turned[body] @ theta[o + J0 + SYMMETRIC] @ turned[body].T
-        mass[body], moment[body] = mass[body] + m, moment[body] + m * r + first
-        mixed = np.outer(r, first)
-        spread = (m * (r @ r) + 2.0 * (r @ first)) * np.eye(3) - m * np.outer(r, r) - mixed - mixed.T
-        inertia[body] = inertia[body] + about + spread
-    for body in range(len(mass) - 1, -1, -1):
-        parent = tree.parent[body]
-        if parent >= 0:
-            mass[parent] += mass[body]
-            moment[parent] += moment[body]
-            inertia[parent] += inertia[body]
-    return mass, moment, inertia
