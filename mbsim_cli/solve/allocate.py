@@ -440,3 +440,10 @@ class Standing(Evaluable):
             stand, self.model, self.theta, False, self.directions, self.state, self.sens, work.kin, work.comp, work.eq,
             self.twists, self.out,
         )  # fmt: skip
+
+
+def evaluable(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, expected: np.ndarray) -> Evaluable:
+    """A time point with work arrays of its own; natural coordinates read angles near those ``expected``."""
+    if problem.options.natural:
+        return Standing(problem.model, theta, dtheta, expected)
+    return Instant(problem, theta, dtheta)

@@ -12,7 +12,7 @@ from mbsim_cli.model.problem import Block, Options, Problem
 from mbsim_cli.solve import allocate
 
 if TYPE_CHECKING:
-    from mbsim_cli.solve.constraint_forces import Balance, ReactionReader
+    from mbsim_cli.solve.constraint_forces import Balance
 
 # Integrals over time are summed inside each step by Gauss's rule of order 8, that of ``dop853``.
 
@@ -131,10 +131,14 @@ def is_balanced(problem: Problem, reacting: bool) -> bool:
 
 def reader_of(
     problem: Problem, theta: np.ndarray, dtheta: np.ndarray, balance: "Balance | None" = None
-) -> "ReactionReader | None":
+) -> Reader | None:
     """The reader of reactions, if any sensor reads them."""
     if problem.reacting is None:
         return None
+    if problem.options.natural:
+        from mbsim_cli.solve.natural.joint_motion import NaturalReactions
+
+        return NaturalReactions(problem, problem.reacting, theta, dtheta)
     from mbsim_cli.solve.constraint_forces import ReactionReader
 
     return ReactionReader(problem, problem.reacting, theta, dtheta, balance)

@@ -20,17 +20,8 @@ from mbsim_cli.model.layout import NONE, LoadedSignals, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, Instant
-from mbsim_cli.solve.blocks import (
-    BrokenOff,
-    Reader,
-    block_of,
-    first_rows,
-    is_balanced,
-    other_rows,
-    reader_of,
-    steps_at_once,
-)
+from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, evaluable
+from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, is_balanced, other_rows, reader_of, steps_at_once
 from mbsim_cli.solve.breakpoints import pieces_of, with_complex_step
 from mbsim_cli.solve.faults import Diagnosis, Failed, Passage, Passages, sentence, undefined_at, why_not_converged
 from mbsim_cli.solve.initial import Initial, assemble_closed
@@ -98,25 +89,16 @@ class Simulation:
             self.balance = forces.Balance(problem, self.theta, dtheta, redundant=redundant) if balanced else None
             self._driving = forces.DrivingPower(problem, self.theta, redundant=redundant) if driven else None
         self._forceless = 0.0  # time points, all so far, at which its forces are not found
-        self.reactions = self._reader(dtheta)
-        varied = start.dtheta if self.p else dtheta
-        at = self._stand(problem, self.theta, varied, start.expected) if self.control.redundant else None
-        self.consistency = Consistency(problem, at, start.held, self._units, start.broken[: self.p].copy())
+        self.reactions = reader_of(problem, self.theta, dtheta, self.balance)
+        varied, natural = start.dtheta if self.p else dtheta, problem.options.natural
+        at = evaluable(problem, self.theta, varied, start.expected) if self.control.redundant else None
+        units = scales_of(self.model, self.theta).rows if not natural else np.ones(self.state.lam.size)  # in m
+        self.consistency = Consistency(problem, at, start.held, units, start.broken[: self.p].copy())
         self._stop_varying()
         theta, dtheta = (np.ascontiguousarray(part.real) for part in (self.theta, varied))
-        # a bound method would make a reference cycle that keeps all this memory
-        stand = partial(self._stand, problem, theta, dtheta, start.expected)
+        stand = partial(evaluable, problem, theta, dtheta, start.expected)
         self._passages = Passages(stand, problem.options.step, self.work.watch)
         self.passed: list[Passage] = []  # behind the last time point
-
-    @staticmethod
-    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, expected: np.ndarray) -> Evaluable:
-        """A time point of the system with work arrays of its own; natural coordinates read angles near ``expected``."""
-        return Instant(problem, theta, dtheta)
-
-    def _reader(self, dtheta: np.ndarray) -> Reader | None:
-        """The reader of reactions, if any sensor reads them."""
-        return reader_of(self.problem, self.theta, dtheta, self.balance)
 
     def first_block(self, steps: int = 0) -> Block:
         """The initial time point and the first ``steps`` steps; raise BrokenOff as ``advance`` does."""
@@ -183,11 +165,6 @@ class Simulation:
         if self._forceless > 1:
             raise AnalysisError(f"the forces of constraints at t = {block.time[0]:g} s {block.lost[0]}")
         return block
-
-    @property
-    def _units(self) -> np.ndarray:
-        """Units (m,) of the constraints."""
-        return scales_of(self.model, self.theta).rows
 
     def _step_on(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> None:
         """Fill the rows after the ``filled`` ones, and advance."""
@@ -291,7 +268,7 @@ class Simulation:
     def _bare(self, model: Model) -> Evaluable:
         """A time point of the ``model``, without directions, with work arrays of its own."""
         expected, none = self.work.kin.expected, np.zeros((self.theta.size, 0))
-        at = self._stand(replace(self.problem, model=model), self.theta, none, expected)
+        at = evaluable(replace(self.problem, model=model), self.theta, none, expected)
         at.work.kin.expected[:] = expected
         return at
 
@@ -306,17 +283,15 @@ def start(
         from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 
         return OpenTreeSimulation(problem, theta, tape)
-    simulation = Simulation
     if problem.options.natural:
-        from mbsim_cli.solve.natural.start import NaturalSimulation, natural_start
+        from mbsim_cli.solve.natural.start import natural_start
 
-        simulation = NaturalSimulation
         problem, initial = natural_start(problem, theta)
     else:
         initial = assemble_closed(problem, theta)
     if tape is not None:
         tape.initial = initial
-    return simulation(problem, initial, tape)
+    return Simulation(problem, initial, tape)
 
 
 def forward(

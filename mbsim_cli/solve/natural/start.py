@@ -11,11 +11,8 @@ from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Evaluable, Geometry, Standing
-from mbsim_cli.solve.blocks import Reader
 from mbsim_cli.solve.faults import undefined_at
-from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_closed
-from mbsim_cli.solve.natural.joint_motion import NaturalReactions
 from mbsim_cli.solve.natural.plan import STEP, Fields, Group, derivative_of, directions_of, names_of, value_of
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.solve.redundancy import beyond_equations, in_units, partition_of
@@ -130,19 +127,3 @@ def _place(at: Evaluable, system: NaturalSystem, group: Group, fields: Fields, p
     for x, reference, (value, slope) in zip(motion, references, rates, strict=True):
         found = np.einsum("tja,ta->tj", along, x - reference)
         value[columns], slope[columns, :p] = value_of(found, value), derivative_of(found, p)
-
-
-class NaturalSimulation(Simulation):
-    """A run in natural coordinates."""
-
-    @property
-    def _units(self) -> np.ndarray:
-        return np.ones(self.state.lam.size)  # all are of lengths in m
-
-    @staticmethod
-    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, expected: np.ndarray) -> Standing:
-        return Standing(problem.model, theta, dtheta, expected)
-
-    def _reader(self, dtheta: np.ndarray) -> Reader | None:
-        reacting = self.problem.reacting
-        return None if reacting is None else NaturalReactions(self.problem, reacting, self.theta, dtheta)
