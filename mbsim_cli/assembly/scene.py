@@ -1,7 +1,7 @@
 """Drawings of a mechanism: solids, outlines, and their motion."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
 
@@ -169,6 +169,7 @@ class MovingScene:
     meshes: Mapping[str, ShapedMesh] = field(default_factory=dict)  # by body
     roads: tuple[RoadBelow, ...] = ()
     laws: Laws | None = None  # of the roads
+    system: NaturalSystem | None = None  # of natural coordinates, where these move it
 
     def heights(self, road: RoadBelow, x: np.ndarray) -> np.ndarray:
         """Heights (k,) of a road at places x (k,), m."""
@@ -198,34 +199,25 @@ class MovingScene:
         return found
 
     def poses(self, z: np.ndarray) -> tuple[Any, Any]:
-        """Origins and rotation matrices of all bodies."""
+        """Origins and rotation matrices of all bodies; also between two time points those of rigid ones."""
+        if self.system is not None:
+            return self.system.poses(z)
         at = poses(self.tree, self.theta.tolist(), z.tolist())
         return at.r, at.R
 
     def of_tree(self, z: np.ndarray) -> np.ndarray:
         """Elastic coordinates at their places among those of the tree."""
-        return z
-
-
-@dataclass(frozen=True, kw_only=True)
-class NaturalScene(MovingScene):
-    """The same moved by natural coordinates, rigid bodies as such also between two time points."""
-
-    system: NaturalSystem
-
-    def poses(self, z: np.ndarray) -> tuple[Any, Any]:
-        return self.system.poses(z)
-
-    def of_tree(self, z: np.ndarray) -> np.ndarray:
+        if self.system is None:
+            return z
         ours, theirs = self.system.elastic
         found = np.zeros(len(self.system.problem.names.coordinates))
         found[theirs] = z[ours]
         return found
 
 
-def in_natural_coordinates(moving: MovingScene, system: NaturalSystem) -> NaturalScene:
+def in_natural_coordinates(moving: MovingScene, system: NaturalSystem) -> MovingScene:
     """A scene as natural coordinates move it."""
-    return NaturalScene(**vars(moving) | {"coordinates": system.coordinate_names}, system=system)
+    return replace(moving, coordinates=system.coordinate_names, system=system)
 
 
 def moving_scene(
