@@ -132,9 +132,7 @@ class Packed:
         places = [self._place(moving) for moving in self.forces.moving]
         self.branchings = self.signals.add_branchings(places) if forward else ()
         reactions = ReactionTable(system, self.pairs, self.constraints, self.identities)
-        self.sensors.add_reactions(reactions)
-        self.sensors.add_torques()
-        self.sensors.add_expressions()
+        self.sensors.add_behind(reactions)
         self.prescribed = self.drives = None
         if self.motion is not None:
             self.prescribed = self.motion.prescribed(options.duration, tuple(self.sensors.torque_rows))

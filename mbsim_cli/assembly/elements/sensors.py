@@ -170,7 +170,7 @@ class SensorTable:
     """Collects sensors; ``rows`` gives the rows of the record that each sensor fills.
 
     Order of the rows: sensors that kernels evaluate, with hidden ones (gaps, tyres) last; reactions; torques; sensors
-    that are expressions. ``add_reactions``, ``add_torques`` and ``add_expressions`` are called last, in this order.
+    that are expressions. ``add_behind`` is called last.
     """
 
     def __init__(self, system: System, measures: MeasureTable, forces: ForceTable, constraints: ConstraintTable):
@@ -190,7 +190,6 @@ class SensorTable:
         self.rows: dict[str, slice] = {}
         self._entries: list[Entry] = []
         self._first = [0]
-        self._next_row = 0  # after the rows of the table
         self.contacts: list[Contact] = []
         self.turns: dict[str, slice] = {}  # rows of the rotation vectors of bushings, by name
         self.gaps: list[Gap] = []
@@ -204,7 +203,7 @@ class SensorTable:
         return table(Sensors, **columns, first=self._first)
 
     def add(self, name: str, spec: Any) -> None:
-        """Add a sensor of the model file; sensors with rows after the table are added by ``add_reactions`` etc."""
+        """Add a sensor of the model file; ``add_behind`` adds those with rows after the table."""
         match spec.type:
             case "reaction":
                 self._reactions.append((name, spec))
@@ -287,36 +286,27 @@ class SensorTable:
             place = self.add_unseen(Entry(Sensor.POSITION, "m", body, theta=theta))  # the centre is its first numbers
             self.contacts.append(Contact(name, kind in TYRES, load, place, laws[0]))
 
-    def add_reactions(self, table: ReactionTable) -> None:
-        """Assign rows to the force and moment of each reaction, after the rows of the table."""
-        self._next_row = self._first[-1]
+    def add_behind(self, reactions: ReactionTable) -> None:
+        """Add sensors with rows after those of the table: parts of reactions, then torques, then expressions."""
+        system, file = self._system, self._system.model_file
+        behind: list[tuple[str, str | tuple[str, ...], tuple[str, ...]]] = []  # name, unit, components
         for name, spec in self._reactions:
-            with self._system.at(f"sensors.{name}"):
-                table.add(spec)
-            for part, unit in PARTS.items():
-                self._assign_rows(f"{name}.{part}", unit, COMPONENTS[3])
-
-    def add_torques(self) -> None:
-        """Assign rows to the torque sensors, after those of the reactions."""
-        for name, coordinates in self._torques:
-            found = [self._system.coordinate(coordinate) for coordinate in coordinates]
-            self.torque_rows += [(self._system.number_of(coordinate), float(coordinate.sign)) for coordinate in found]
+            with system.at(f"sensors.{name}"):
+                reactions.add(spec)
+            behind += [(f"{name}.{part}", unit, COMPONENTS[3]) for part, unit in PARTS.items()]
+        for name, names in self._torques:
+            found = [system.coordinate(coordinate) for coordinate in names]
+            self.torque_rows += [(system.number_of(coordinate), float(coordinate.sign)) for coordinate in found]
             units = tuple(force_on(unit_of(coordinate.name)) for coordinate in found)
-            self._assign_rows(name, units, tuple(coordinates) if len(found) > 1 else COMPONENTS[1])
-
-    def add_expressions(self) -> None:
-        """Assign rows to sensors that are expressions, after all other rows."""
-        file = self._system.model_file
+            behind.append((name, units, tuple(names) if len(found) > 1 else COMPONENTS[1]))
         for name in file.formulas:
             spec = file.sensors[name]
             assert isinstance(spec, ExpressionSensor)
-            self._assign_rows(name, spec.unit, COMPONENTS[file.width_of(name)])
-
-    def _assign_rows(self, name: str, unit: str | tuple[str, ...], components: tuple[str, ...]) -> None:
-        """Assign the next rows to a sensor, one a component."""
-        rows = slice(self._next_row, self._next_row + len(components))
-        self._show(name, unit, components, rows)
-        self._next_row = rows.stop
+            behind.append((name, spec.unit, COMPONENTS[file.width_of(name)]))
+        row = self._first[-1]
+        for name, unit, components in behind:
+            self._show(name, unit, components, slice(row, row + len(components)))
+            row += len(components)
 
     def entry(self, name: str, spec: Any) -> Entry:
         """The row of the table for a sensor that has exactly one."""
