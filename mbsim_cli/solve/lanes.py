@@ -362,23 +362,17 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
 
 def why_alone(problem: Problem) -> str:
     """The reason why a problem cannot share a compiled loop with others; empty if it can."""
-    options = problem.options
-    if TOGETHER == 1:
-        return f"the {COMPILER} compiler has none"
-    if options.analysis != "forward_dynamics":
-        return "only forward dynamics has one"
-    if options.differentiates:
-        return "runs with gradients have none"
-    if options.natural:
-        return "natural coordinates have none"
-    if options.formulation in CLOSED_LOOPS:
-        return f"{options.formulation} has none"
-    if isinstance(problem.model.tree, FlexibleTree):
-        return "bodies that deform have none"
-    if isinstance(problem.model.signals, Signals):
-        return "forces by expressions of the motion have none"
-    if "bushing" in problem.model.elements.families:
-        return "bushings have none"
-    if problem.stops:
-        return "steps that end where laws change, at times that parameters move, have none"
-    return f"{options.integrator} has none" if options.implicit else ""
+    options, model = problem.options, problem.model
+    reasons = (
+        (TOGETHER == 1, f"the {COMPILER} compiler has none"),
+        (options.analysis != "forward_dynamics", "only forward dynamics has one"),
+        (options.differentiates, "runs with gradients have none"),
+        (options.natural, "natural coordinates have none"),
+        (options.formulation in CLOSED_LOOPS, f"{options.formulation} has none"),
+        (isinstance(model.tree, FlexibleTree), "bodies that deform have none"),
+        (isinstance(model.signals, Signals), "forces by expressions of the motion have none"),
+        ("bushing" in model.elements.families, "bushings have none"),
+        (problem.stops, "steps that end where laws change, at times that parameters move, have none"),
+        (options.implicit, f"{options.integrator} has none"),
+    )
+    return next((reason for applies, reason in reasons if applies), "")
