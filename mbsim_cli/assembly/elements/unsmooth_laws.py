@@ -177,7 +177,7 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     if options.analysis not in ("forward_dynamics", "inverse_dynamics", "kinematics"):
         return ()
     driving = _driving(problem)
-    edges = list(driving_edges(problem, driving))
+    edges = list(driving_edges(problem))
     impulses = {point for edge in edges if edge.rate_jumps for point in edge.points}
     of_forces = (laws_of_forces(problem.model) if of_sums else laws_that_move(problem)).tolist()
     jumps_of_forces = (group for law, group, *_ in _jumping_forces(problem) if law in of_forces)
@@ -239,10 +239,9 @@ def acceleration_jumps(driving: Iterable[Edge]) -> dict[Breakpoint, int]:
     return {point: edge.law for edge in driving if edge.acceleration_jumps for point in edge.points}
 
 
-def driving_edges(problem: Problem, driving: np.ndarray | None = None) -> Iterator[Edge]:
-    """Edges of the laws that drive coordinates, of those of constraints if no others are given."""
-    driving = problem.model.constraints.law if driving is None else driving
-    for law in dict.fromkeys(driving.tolist()):
+def driving_edges(problem: Problem) -> Iterator[Edge]:
+    """Edges of the laws that drive coordinates."""
+    for law in dict.fromkeys(_driving(problem).tolist()):
         yield from _edges_of(problem, law, groups_in_run(_edges(problem, law), problem.options.end))
 
 
@@ -310,8 +309,7 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile, steep: Sequence[tuple
     options = problem.options
     stepped = options.analysis == "forward_dynamics" and not options.integrated
     summed = any(objective.is_sum for objective in model_file.objectives.values())
-    driving = _driving(problem)
-    edges, warnings = list(driving_edges(problem, driving)), list[str]()
+    edges, warnings = list(driving_edges(problem)), list[str]()
 
     def warn(law: int, message: str, hint: str) -> None:
         warnings.append(str(model_file.issue(problem.names.laws[law], message, hint)))
@@ -348,7 +346,7 @@ def unsmooth_laws(problem: Problem, model_file: ModelFile, steep: Sequence[tuple
         end = f"and the analysis ends at {options.duration:g} s, between output times"
         message = f"accelerations jump at {time:g} s, in the last step, {end}: objectives are continued across the jump"
         warn(law, message, "let whole steps make up the duration")
-    for law in dict.fromkeys(driving.tolist() if options.analysis == "forward_dynamics" else ()):
+    for law in dict.fromkeys(_driving(problem).tolist() if options.analysis == "forward_dynamics" else ()):
         if group := [point for point in _edges(problem, law) if abs(point.time) <= MEETS * options.end]:
             before, behind = _rates(problem, law, group)
             if before[0] == 0.0 and abs(behind[0]) > SLIGHT * _largest(problem, law):  # by a window, or a held table
@@ -384,8 +382,9 @@ def _jumps_at_end(problem: Problem) -> Iterator[tuple[int, float]]:
     if abs(options.duration - options.end) <= WHOLE * options.step:
         return
     longer = replace(problem, options=replace(options, duration=options.end + 2.0 * options.step))
-    edges = driving_edges(longer, _driving(problem))
-    jumps = [(edge.law, edge.points[0].time) for edge in edges if edge.rate_jumps or edge.acceleration_jumps]
+    jumps = [
+        (edge.law, edge.points[0].time) for edge in driving_edges(longer) if edge.rate_jumps or edge.acceleration_jumps
+    ]
     for law, time in [*jumps, *((law, group[0].time) for law, group, *_ in _jumping_forces(longer))]:
         if options.end - options.step < time < options.duration:
             yield law, time
