@@ -138,21 +138,9 @@ class Packed:
             self.prescribed = self.motion.prescribed(options.duration, tuple(self.sensors.torque_rows))
             self.drives = self.motion.drives(self.constraints) if closed else None
         system.stop()
-        self.model = freeze(
-            with_bodies(
-                Model(
-                    self.tree,
-                    self.pairs.table(),
-                    self.measures.table(self.laws.table()),
-                    self.constraints.table(),
-                    self.forces.table(),
-                    self.laws.table(),
-                    self.sensors.table(),
-                    self.armatures,
-                    self.signals.table(len(self.forces.names)),
-                )
-            )
-        )
+        laws, signals = self.laws.table(), self.signals.table(len(self.forces.names))
+        tables = self.pairs.table(), self.measures.table(laws), self.constraints.table(), self.forces.table(), laws
+        self.model = freeze(with_bodies(Model(self.tree, *tables, self.sensors.table(), self.armatures, signals)))
         self.reacting = reactions.table(self.model)
 
     @cached_property
