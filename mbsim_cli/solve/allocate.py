@@ -100,21 +100,11 @@ def control(problem: Problem, *, redundant: bool) -> Control:
     if options.natural and alone:
         ratio = max(ratio, min(OF_POINTS * ratio, HARDEST))
     return Control(
-        float(options.step),
-        WHOLE,
-        options.formulation == "ali3p-rtdyn0",
-        float(options.tolerance),
-        float(options.gradient_tolerance),
-        int(options.max_iterations),
-        ratio,
-        ratio * options.weighting,
-        options.projection == "mass",
-        bool(redundant),
-        BY_PENALTY if alone else BY_UPDATES,
-        SHORTEST * options.step,
-        MANY_COORDINATES if options.natural else 1.0,
-        bool((np.isin(forces.kind, BENDING) | of_motion).any()),
-    )
+        float(options.step), WHOLE, options.formulation == "ali3p-rtdyn0", float(options.tolerance),
+        float(options.gradient_tolerance), int(options.max_iterations), ratio, ratio * options.weighting,
+        options.projection == "mass", bool(redundant), BY_PENALTY if alone else BY_UPDATES, SHORTEST * options.step,
+        MANY_COORDINATES if options.natural else 1.0, bool((np.isin(forces.kind, BENDING) | of_motion).any()),
+    )  # fmt: skip
 
 
 def sensor_width(model: Model) -> int:
@@ -253,24 +243,12 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
         least = model.tree.least if isinstance(model.tree, NATURAL) else np.zeros(n)
     tangent = with_units(factor(n, m, structure, dtype), model, theta)
     tangent = tangent._replace(least=least.copy(), J=eq.J)  # a checkpoint restores all work arrays
+    normal = NormalEquations(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64))
     return Work(
-        kin,
-        comp,
-        eq,
-        tangent,
-        another(tangent),
-        columns(n, m, 1, dtype),
-        past(n, m, dtype),
-        np.zeros((2, n), dtype),
-        np.zeros(n, dtype),
-        state(model, dtype),
-        NormalEquations(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
-        turning,
-        watch(model, structure, rows),
-        onsets,
-        np.zeros((onsets.force.size, 2), dtype),
-        state(model, dtype),
-    )
+        kin, comp, eq, tangent, another(tangent), columns(n, m, 1, dtype), past(n, m, dtype), np.zeros((2, n), dtype),
+        np.zeros(n, dtype), state(model, dtype), normal, turning, watch(model, structure, rows), onsets,
+        np.zeros((onsets.force.size, 2), dtype), state(model, dtype),
+    )  # fmt: skip
 
 
 def past(n: int, m: int, dtype: type) -> Past:

@@ -368,18 +368,15 @@ class NaturalSystem:
         """The model in natural coordinates."""
         at = places(self)
         pairs, measures = _measures(self, at)
-        return freeze(
-            with_bodies(
-                self.problem.model._replace(
-                    tree=cast(Any, _with_elastic(self, _tree(self, at))),
-                    pairs=pairs,
-                    measures=measures,
-                    constraints=_constraints(self, at),
-                    sensors=_sensors(self),
-                    armatures=NO_ARMATURES,  # those of states stand in the mass matrix
-                )
-            )
+        model = self.problem.model._replace(
+            tree=cast(Any, _with_elastic(self, _tree(self, at))),
+            pairs=pairs,
+            measures=measures,
+            constraints=_constraints(self, at),
+            sensors=_sensors(self),
+            armatures=NO_ARMATURES,  # those of states stand in the mass matrix
         )
+        return freeze(with_bodies(model))
 
     @cached_property
     def standing_for(self) -> dict[int, tuple[int, float]]:

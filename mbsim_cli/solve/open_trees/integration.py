@@ -95,33 +95,15 @@ def loops_of(problem: Problem, theta: np.ndarray, p: int, expected: np.ndarray, 
     factor = allocate.with_units(factor, model, theta)._replace(least=least, J=eq.J)
 
     z = partial(np.zeros, dtype=dtype)
+    normal = NormalEquations(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64))
+    d_motion = LoadedMotion(*(zeros((rows, p), dtype) for rows in (n, n, n, m)))
     return Loops(
-        np.full(n, NONE, np.int64),
-        np.zeros(0, np.int64),
-        kin,
-        comp,
-        eq,
-        factor,
-        allocate.columns(n, m, 1, dtype),
-        LoadedMotion(z(n), z(n), z(n), z(m)),
-        np.array(scales_of(model, theta).rows, float),
-        z(n),
-        np.zeros(1, np.int64),
-        z(n),
-        z(m),
-        z(n),
-        z(m),
-        z(n),
-        bool(redundant),
-        NormalEquations(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
-        turning.measure,
-        allocate.twists_of(model, p, dtype),
-        allocate.columns(n, m, p, dtype),
-        resting(nb, n, m, p, dtype),
-        resting(nb, n, m, p, dtype),
-        LoadedMotion(*(zeros((rows, p), dtype) for rows in (n, n, n, m))),
-        zeros((n, p), dtype),
-    )
+        np.full(n, NONE, np.int64), np.zeros(0, np.int64), kin, comp, eq, factor, allocate.columns(n, m, 1, dtype),
+        LoadedMotion(z(n), z(n), z(n), z(m)), np.array(scales_of(model, theta).rows, float), z(n),
+        np.zeros(1, np.int64), z(n), z(m), z(n), z(m), z(n), bool(redundant), normal, turning.measure,
+        allocate.twists_of(model, p, dtype), allocate.columns(n, m, p, dtype), resting(nb, n, m, p, dtype),
+        resting(nb, n, m, p, dtype), d_motion, zeros((n, p), dtype),
+    )  # fmt: skip
 
 
 STAGE = 1e-3  # last correction of a stage, in units of the bounds of a step's error
@@ -171,16 +153,11 @@ def error_control(options: Options, *, varies: bool, at_once: float = np.inf) ->
     """The error control of the steps, of which one call tries about ``at_once``."""
     chosen = INTEGRATORS[options.integrator]
     order = chosen.control_order
+    derived = varies and options.error_control == "sensitivities"
     return ErrorControl(
-        order > 0,
-        float(options.tolerance),
-        float(options.absolute_tolerance),
-        1.0 / (order or 1),
-        chosen.safety,
-        varies and options.error_control == "sensitivities",
-        float(options.max_steps),
-        float(at_once),
-    )
+        order > 0, float(options.tolerance), float(options.absolute_tolerance), 1.0 / (order or 1), chosen.safety,
+        derived, float(options.max_steps), float(at_once),
+    )  # fmt: skip
 
 
 def hardest(scheme: Scheme, state: State, stages: Stages) -> int:
