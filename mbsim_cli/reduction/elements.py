@@ -75,16 +75,16 @@ class ByTension:
     def stiffness(self, structure: Structure, u: Array, shapes: Array) -> Array:
         """(s, n, n) by displacements u (ndof, s)."""
         local = shapes[structure.dofs]
-        force = _scaled_beam(structure, self._force(structure, u))
+        force = _scaled(structure, self._force(structure, u))
         return np.einsum("es,eil,ij,ejq->slq", force, local, self.across, local, optimize=True)
 
     def pull_back(self, structure: Structure, u: Array, shapes: Array, hat: Array) -> tuple[Array, Array, Array]:
         """Adjoints of the elements' factors, u and shapes."""
         local, force = shapes[structure.dofs], self._force(structure, u)
         by_force = np.einsum("slq,eil,ij,ejq->es", hat, local, self.across, local, optimize=True)
-        stretched = self.axial * _scaled_beam(structure, by_force)
+        stretched = self.axial * _scaled(structure, by_force)
         by_u = gathered(np.stack([-stretched, stretched], 1), _ends(structure), structure.size)
-        both, tension = hat + hat.swapaxes(1, 2), _scaled_beam(structure, force)
+        both, tension = hat + hat.swapaxes(1, 2), _scaled(structure, force)
         by_local = np.einsum("es,slq,ij,ejq->eil", tension, both, self.across, local, optimize=True)
         return (force * by_force).sum(1), by_u, gathered(by_local, structure.dofs, structure.size)
 
@@ -98,9 +98,9 @@ def _ends(structure: Structure) -> Array:
     return structure.dofs[:, [0, structure.per_node]]
 
 
-def _scaled_beam(structure: Structure, values: Array) -> Array:
-    """Values of elements (ne, s) times the factors of their stiffness."""
-    return values if structure.stiffness_factor is None else values * structure.stiffness_factor[:, None]
+def _scaled(structure: Structure, values: Array, part: slice = slice(None)) -> Array:
+    """Values (ne, k) of all elements, or of some, times the factors of their stiffness."""
+    return values if structure.stiffness_factor is None else values * structure.stiffness_factor[part, None]
 
 
 def bending(h) -> Array:
@@ -275,9 +275,8 @@ class ByStress:
 
     def stiffness(self, structure: Structure, u: Array, shapes: Array) -> Array:
         """(s, n, n) by displacements u (ndof, s)."""
-        every = slice(0, len(structure.dofs))
-        slopes, strained = self._sloped(structure, shapes, every), self._sloped(structure, u, every)
-        stress = self._stress(_scaled(structure, self.volumes, every), strained)
+        slopes, strained = (self._sloped(structure, U, slice(None)) for U in (shapes, u))
+        stress = self._stress(_scaled(structure, self.volumes), strained)
         return np.stack(
             [
                 np.einsum("egbcl,egcd,egbdq->lq", slopes, stress[..., s], slopes, optimize=True)
@@ -315,8 +314,3 @@ class ByStress:
 
     def _stress(self, weights: Array, strained: Array) -> Array:
         return np.einsum("acbd,egbds,eg->egacs", self.C, strained, weights, optimize=True)
-
-
-def _scaled(structure: Structure, weights: Array, part: slice) -> Array:
-    """Weights of elements (ne, g) times the factors of their stiffness."""
-    return weights if structure.stiffness_factor is None else weights * structure.stiffness_factor[part, None]
