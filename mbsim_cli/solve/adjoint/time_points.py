@@ -59,9 +59,11 @@ def pull_back_equilibrium(
     return Pulled(gradient[:, :count], 0.0, readings.undefined[:count])
 
 
-def _pulled_from(dtheta: np.ndarray, of_theta: np.ndarray, undefined: np.ndarray, count: int) -> Pulled:
-    """The derivatives of ``count`` numbers from adjoints of theta, of_theta (len(theta), p), along dtheta."""
-    gradient = pulled(dtheta, of_theta)
+def _pulled_from(
+    dtheta: np.ndarray, of_theta: np.ndarray, reactions: ReactionPuller | None, undefined: np.ndarray, count: int
+) -> Pulled:
+    """The derivatives of ``count`` numbers along dtheta, from adjoints of theta (len(theta), p) and of reactions."""
+    gradient = pulled(dtheta, of_theta + reactions.theta if reactions else of_theta)
     gradient[:, undefined] = np.nan
     return Pulled(gradient[:, :count], 0.0, undefined[:count])
 
@@ -165,10 +167,7 @@ def pull_back_inverse(
             adj = added(adj, reactions.pull_back(record, np.ascontiguousarray(of_reactions)))
         trajectory.pull_back(record.time, adj, of_motion)
         between()
-    of_theta = puller.theta + of_motion
-    if reactions:
-        of_theta += reactions.theta
-    return _pulled_from(problem.theta_rho, of_theta, undefined, count)
+    return _pulled_from(problem.theta_rho, puller.theta + of_motion, reactions, undefined, count)
 
 
 def torque_adjoints(problem: Problem, hat: np.ndarray) -> np.ndarray:
@@ -213,10 +212,8 @@ def pull_back_loops(
             adj = added(adj, reactions.pull_back(record, np.ascontiguousarray(of_reactions)))
         motion.pull_back_drives(record, driven, adj, of_torques)
         between()
-    theta = motion.instants.theta
-    if reactions:
-        theta = theta + reactions.theta
-    return _pulled_from(tape.initial.dtheta[:, : problem.theta_rho.shape[1]], theta, undefined, count)
+    dtheta = tape.initial.dtheta[:, : problem.theta_rho.shape[1]]
+    return _pulled_from(dtheta, motion.instants.theta, reactions, undefined, count)
 
 
 class DrivePuller(MotionPuller):
