@@ -68,7 +68,10 @@ class ElasticBody:
         self._read = frozenset(read)
         self._moved: tuple[str | None, StandardInput] = None, self.sid
         self.initial = _initial(model_file, self)
-        self._single = _single(model_file, self)
+        sensors = (sensor for sensor in model_file.sensors.values() if sensor.type == "elastic_coordinate")
+        shown = {sensor.number - 1 for sensor in sensors if sensor.body == name}
+        moved = {k for given in self.initial for k, number in enumerate(given) if number.literal != 0.0}
+        self._single = shown | moved  # coordinates, from 0, that sensors show by themselves, or that start elsewhere
         self.undefined: dict[str, str] = {}  # by parameters: why there are no derivatives
         self.parted: dict[str, set[int]] = {}  # by parameters: modes of equal frequencies that they give others
 
@@ -174,13 +177,6 @@ def _initial(model_file: ModelFile, body: ElasticBody) -> tuple[Sequence[Any], S
             raise ModelError([model_file.issue(place, message)])
         found.append(given if given is not None else [Number(0.0)] * body.n)
     return found[0], found[1]
-
-
-def _single(model_file: ModelFile, body: ElasticBody) -> set[int]:
-    """Coordinates, from 0, that sensors show by themselves, or that start elsewhere than at zero."""
-    sensors = [sensor for sensor in model_file.sensors.values() if sensor.type == "elastic_coordinate"]
-    shown = {sensor.number - 1 for sensor in sensors if sensor.body == body.name}
-    return shown | {k for given in body.initial for k, number in enumerate(given) if number.literal != 0.0}
 
 
 @dataclass(frozen=True)
