@@ -23,22 +23,11 @@ from mbsim_cli.solve.natural.system import NaturalSystem
 
 
 class Jet(NamedTuple):
-    """A quantity (N, T, ...) at N time points and T values of theta, with its first two time derivatives."""
+    """A quantity (N, ...) at N time points, mostly at T values of theta (N, T, ...), with two time derivatives."""
 
     x: np.ndarray
     rate: np.ndarray
     second: np.ndarray
-
-
-class JointMotion(NamedTuple):
-    """Coordinates (N, n) of the joints with their rates, and derivatives (N, n, p) of all of them."""
-
-    z: np.ndarray
-    zd: np.ndarray
-    zdd: np.ndarray
-    dz: np.ndarray
-    dzd: np.ndarray
-    dzdd: np.ndarray
 
 
 class JointReader:
@@ -52,8 +41,11 @@ class JointReader:
         nodes = model.tree.column_body[model.tree.node] if isinstance(model.tree, FlexibleTree) else ()
         self._joints = [joint for joint in tree_joints(model, system.problem.names.joints) if joint.child not in nodes]
 
-    def read(self, motion: list[np.ndarray], d_motion: list[np.ndarray], near: np.ndarray) -> JointMotion:
-        """From the natural q, q', q'' (N, n) and their derivatives (N, n, p); angles by the turn that is ``near``."""
+    def read(self, motion: list[np.ndarray], d_motion: list[np.ndarray], near: np.ndarray) -> tuple[Jet, Jet]:
+        """Coordinates (N, n) and their derivatives (N, n, p), from the same of the natural q, q', q''.
+
+        Angles have the turn that is ``near``.
+        """
         moving = Jet(*map(self._stacked, motion, d_motion))
         bodies = _Bodies(self._fields, self._system, self._theta, moving)
         found = []
@@ -68,10 +60,9 @@ class JointReader:
         away = (parts[0][:, :1] - near[:, None]).real
         parts[0] = parts[0] - turns * (2.0 * np.pi * np.round(away / (2.0 * np.pi)))
         stacks = [np.moveaxis(part, 1, 0) for part in parts]
-        values = (value_of(stack, self._like) for stack in stacks)
-        slopes = (derivative_of(stack, self._p) for stack in stacks)
         kind = self._like.dtype  # kernels take records of one kind of numbers, also those without derivatives
-        return JointMotion(*(np.ascontiguousarray(part, kind) for part in (*values, *slopes)))
+        values = Jet(*(np.ascontiguousarray(value_of(stack, self._like), kind) for stack in stacks))
+        return values, Jet(*(np.ascontiguousarray(derivative_of(stack, self._p), kind) for stack in stacks))
 
     def _stacked(self, value: np.ndarray, slope: np.ndarray) -> np.ndarray:
         """Coordinates (N, T, n) at all values of theta."""
@@ -94,9 +85,9 @@ def in_joint_coordinates(
         for row, time in enumerate(block.time):
             motion = [array[row : row + 1] for array in (block.position, block.velocity, block.acceleration)]
             near = z + (time - max(latest, 0.0)) * zd
-            found = reader.read(motion, [np.zeros((*part.shape, 0)) for part in motion], near[None])
-            z, zd, latest = found.z[0], found.zd[0], time
-            rows.append(found[:3])
+            found, _ = reader.read(motion, [np.zeros((*part.shape, 0)) for part in motion], near[None])
+            z, zd, latest = found.x[0], found.rate[0], time
+            rows.append(found)
         if rows:
             names = ("position", "velocity", "acceleration")
             parts = (np.concatenate(part) for part in zip(*rows, strict=True))
@@ -234,13 +225,12 @@ class NaturalReactions:
             for k, (c, sign) in self._system.standing_for.items():
                 near[:, c] = sign * record.expected[:, k]
         expected = np.ascontiguousarray(record.expected[:, : self._system.problem.model.measures.kind.size])
-        motion = self._joints.read(list(record[1:4]), list(d_record[:3]), near)
+        (z, zd, zdd), (dz, dzd, dzdd) = self._joints.read(list(record[1:4]), list(d_record[:3]), near)
         rows, m, p = len(record.time), self._m, d_record.position.shape[2]
-        multiplier, slope = np.zeros((rows, m), motion.z.dtype), np.zeros((rows, m, p), motion.z.dtype)
-        z, zd, zdd, *slopes = motion
+        multiplier, slope = np.zeros((rows, m), z.dtype), np.zeros((rows, m, p), z.dtype)
         return (
             record._replace(position=z, velocity=zd, acceleration=zdd, reaction=multiplier, expected=expected),
-            d_record._replace(position=slopes[0], velocity=slopes[1], acceleration=slopes[2], reaction=slope),
+            d_record._replace(position=dz, velocity=dzd, acceleration=dzdd, reaction=slope),
         )
 
 

@@ -353,6 +353,6 @@ def test_motions_of_joints_have_numbers_of_one_kind(kind):
     theta, near = tree.theta.astype(kind), start(tree).state.z
     motion = [part[None].astype(kind) for part in natural_start(problem)[1].state[:3]]
     reader = JointReader(problem.system, theta, np.zeros((theta.size, 0), kind))
-    found = reader.read(motion, [np.zeros((*part.shape, 0), kind) for part in motion], near[None])
-    assert {part.dtype for part in found} == {np.dtype(kind)}
-    np.testing.assert_allclose(found.z[0], near, atol=1e-14)
+    found, slopes = reader.read(motion, [np.zeros((*part.shape, 0), kind) for part in motion], near[None])
+    assert {part.dtype for part in (*found, *slopes)} == {np.dtype(kind)}
+    np.testing.assert_allclose(found.x[0], near, atol=1e-14)
