@@ -20,14 +20,6 @@ from mbsim_cli.solve.inverse.analysis import with_natural_values
 from mbsim_cli.solve.natural.joint_motion import in_joint_coordinates
 
 
-class Use(NamedTuple):
-    """A law in use: a name of its argument, and the value of the argument."""
-
-    law: int
-    argument: str
-    value: float
-
-
 class State(NamedTuple):
     """A motion at a time point."""
 
@@ -101,25 +93,25 @@ def _declared(problem: Problem) -> State:
 def _left_table(problem: Problem, state: State) -> str | None:
     """A sentence on the first table whose range the motion has left, or None."""
     laws, theta = problem.model.laws, problem.theta
-    for use in _uses(problem, state):
-        for k in terms_of(laws, use.law):
+    for law, argument, value in _uses(problem, state):
+        for k in terms_of(laws, law):
             window, limits = laws.window[k], ends(laws, theta, k)
-            inside = window == NONE or theta[window] <= use.value < theta[window + 1]
-            if limits is not None and inside and not limits[0] <= use.value <= limits[1]:
+            inside = window == NONE or theta[window] <= value < theta[window + 1]
+            if limits is not None and inside and not limits[0] <= value <= limits[1]:
                 return (
                     f"the table of {problem.names.laws[k]} ends: it covers {limits[0]:g} to {limits[1]:g}, and "
-                    f"{use.argument} is {use.value:g} at t = {state.time:.6g} s; a longer table continues, or "
+                    f"{argument} is {value:g} at t = {state.time:.6g} s; a longer table continues, or "
                     "extrapolate: hold or linear"
                 )
     return None
 
 
-def _uses(problem: Problem, state: State) -> Iterator[Use]:
-    """Laws of the model with their arguments."""
+def _uses(problem: Problem, state: State) -> Iterator[tuple[int, str, float]]:
+    """Laws of the model, with names and values of their arguments."""
     model, names = problem.model, problem.names
     timed = [*model.constraints.law, *(problem.prescribed.law if problem.prescribed is not None else ())]
     for law in timed:
-        yield Use(law, "the time", state.time)
+        yield law, "the time", state.time
     measures = model.measures
     if isinstance(measures.curves, Curves):
         for law, offset, first, end in zip(
@@ -128,25 +120,25 @@ def _uses(problem: Problem, state: State) -> Iterator[Use]:
             if law != NONE:
                 (column,) = of_columns(model.tree, measures.coordinate[end - 1 : end])
                 sign = problem.theta[offset + end - first]
-                yield Use(law, "the coordinate that it follows", sign * state.z[column])
+                yield law, "the coordinate that it follows", sign * state.z[column]
     yield from _called(problem, state)
     for f, kind in enumerate(model.forces.kind):
         of_time, of_elongation, of_rate = model.forces.law[f, :3]
         if kind == Force.ALONG_MEASURE and (of_elongation != NONE or of_rate != NONE):
             g, rate = _measured(problem, model.forces.measure[f], state)
-            yield Use(of_elongation, f"the elongation of force '{names.forces[f]}'", g - _natural(problem, f))
-            yield Use(of_rate, f"the rate of force '{names.forces[f]}'", rate)
+            yield of_elongation, f"the elongation of force '{names.forces[f]}'", g - _natural(problem, f)
+            yield of_rate, f"the rate of force '{names.forces[f]}'", rate
         if kind in TYRES:
             center = tuple(problem.theta[model.forces.theta[f] : model.forces.theta[f] + 3])
             at = poses(model.tree, problem.theta.tolist(), state.z.tolist())
             x = at.point(model.pairs.b[model.forces.pair[f]], center)[0]
-            yield Use(of_time, f"x under the wheel of tyre '{names.forces[f]}'", x)
+            yield of_time, f"x under the wheel of tyre '{names.forces[f]}'", x
         else:
-            yield Use(of_time, "the time", state.time)
+            yield of_time, "the time", state.time
 
 
-def _called(problem: Problem, state: State) -> Iterator[Use]:
-    """Laws that expressions of forces and states call, with their arguments."""
+def _called(problem: Problem, state: State) -> Iterator[tuple[int, str, float]]:
+    """Those that expressions of forces and states call."""
     signals = problem.model.signals
     if not isinstance(signals, Signals) or Operation.LAW not in signals.code:
         return
@@ -158,7 +150,7 @@ def _called(problem: Problem, state: State) -> Iterator[Use]:
         for i in range(signals.first_step[u], signals.first_step[u + 1]):
             if signals.code[i] == Operation.LAW:
                 argument, law, _ = signals.operand[i]
-                yield Use(law, "the value that it is called at", work.value[offset + argument])
+                yield law, "the value that it is called at", work.value[offset + argument]
 
 
 def _natural(problem: Problem, f: int) -> float:
