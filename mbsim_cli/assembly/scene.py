@@ -82,7 +82,12 @@ def wire_frame(numbers: Numbers, shape: Any) -> list[np.ndarray]:
         half = 0.5 * float(numbers(shape.length)) * np.eye(3)[axis]
         if shape.type == "rod":
             return [np.array([center - half, center + half])]
-        return _cylinder(center, half, axis, float(numbers(shape.radius)))
+        circle, quarters = _circle(radius := float(numbers(shape.radius)), axis), range(0, AROUND, AROUND // 4)
+        ends = [center - half + circle, center + half + circle]
+        if np.linalg.norm(half) > radius:  # along a long one four lines
+            return ends + [np.array([center - half + circle[k], center + half + circle[k]]) for k in quarters]
+        # across a wheel two diameters that show how it turns
+        return ends + [center + np.array([circle[k], circle[k + AROUND // 2]]) for k in quarters[:2]]
     if shape.type == "box":
         half = 0.5 * np.array(numbers.vector(shape.size), dtype=float)
         corners = [np.array(signs) for signs in product((-1.0, 1.0), repeat=3)]
@@ -121,16 +126,6 @@ def _circle(radius: float, axis: int) -> np.ndarray:
     points = np.zeros((AROUND + 1, 3))
     points[:, (axis + 1) % 3], points[:, (axis + 2) % 3] = radius * np.cos(angle), radius * np.sin(angle)
     return points
-
-
-def _cylinder(center: np.ndarray, half: np.ndarray, axis: int, radius: float) -> list[np.ndarray]:
-    """Both ends, and along a long one four lines, across a wheel two diameters that show how it turns."""
-    circle = _circle(radius, axis)
-    ends = [center - half + circle, center + half + circle]
-    quarters = range(0, AROUND, AROUND // 4)
-    if np.linalg.norm(half) > radius:
-        return ends + [np.array([center - half + circle[k], center + half + circle[k]]) for k in quarters]
-    return ends + [center + np.array([circle[k], circle[k + AROUND // 2]]) for k in quarters[:2]]
 
 
 # The drawing of a model file, and its position at given coordinates.

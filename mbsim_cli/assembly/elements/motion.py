@@ -47,23 +47,22 @@ def acceleration_errors(time: np.ndarray, columns: np.ndarray, duration: float) 
     The error of cubic splines is proportional to the square of the distance of rows, and about ten times larger at the
     ends: splines through every other row have four times the error.
     """
-    if len(columns) < FEW:
-        return np.zeros((2, columns.shape[1]))
-    many = max(1, AT_ONCE // len(columns))
-    found = [_errors(time, columns[:, first : first + many], duration) for first in range(0, columns.shape[1], many)]
-    return np.concatenate([np.zeros((2, 0)), *found], axis=1)
-
-
-def _errors(time: np.ndarray, columns: np.ndarray, duration: float) -> np.ndarray:
+    found = np.zeros((2, columns.shape[1]))
+    if len(columns) < FEW or not columns.shape[1]:
+        return found
     from scipy.interpolate import CubicSpline  # slow to import, and laws need none
 
-    met, error = (time >= 0.0) & (time <= duration * (1.0 + WHOLE)), np.zeros(columns.shape[1])
-    second = CubicSpline(time, columns)(time, 2)
-    for first in {0, (len(time) - 1) % 2}:  # so that both ends are met
-        coarse = CubicSpline(time[first::2], columns[first::2])(time[first::2], 2)
-        error = np.maximum(error, np.abs(coarse - second[first::2])[met[first::2]].max(axis=0, initial=0.0) / 3.0)
-    at_rest = ROUND_OFF * np.abs(columns).max(axis=0) / np.diff(time).min() ** 2
-    return np.stack([error, np.maximum(at_rest, np.abs(second[met]).max(axis=0, initial=0.0))])
+    met, many = (time >= 0.0) & (time <= duration * (1.0 + WHOLE)), max(1, AT_ONCE // len(columns))
+    for begin in range(0, columns.shape[1], many):
+        some, (errors, sizes) = columns[:, begin : begin + many], found[:, begin : begin + many]
+        second = CubicSpline(time, some)(time, 2)
+        for first in {0, (len(time) - 1) % 2}:  # so that both ends are met
+            coarse = CubicSpline(time[first::2], some[first::2])(time[first::2], 2)
+            error = np.abs(coarse - second[first::2])[met[first::2]].max(axis=0, initial=0.0) / 3.0
+            np.maximum(errors, error, out=errors)
+        at_rest = ROUND_OFF * np.abs(some).max(axis=0) / np.diff(time).min() ** 2
+        sizes[:] = np.maximum(at_rest, np.abs(second[met]).max(axis=0, initial=0.0))
+    return found
 
 
 def contradiction(time: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
