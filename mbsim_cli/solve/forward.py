@@ -103,9 +103,7 @@ class Simulation:
     def first_block(self, steps: int = 0) -> Block:
         """The initial time point and the first ``steps`` steps; raise BrokenOff as ``advance`` does."""
         record, d_record = self._records(1 + steps // self.problem.options.output_interval)
-        for stored, start in zip(record[1:7], self.state, strict=True):
-            stored[0] = start
-        for stored, start in zip(d_record[:4], self.sens[:4], strict=True):
+        for stored, start in zip((*record[1:7], *d_record[:4]), (*self.state, *self.sens[:4]), strict=True):
             stored[0] = start
         record.reaction[0], d_record.reaction[0] = self.state.lam, self.sens.lam
         if self.work.turns.measure.size:  # nothing to compile for otherwise

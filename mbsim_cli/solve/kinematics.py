@@ -187,7 +187,7 @@ class Sampler:
         still = instant(problem, start.theta, np.zeros((start.theta.size, 0), start.theta.dtype), None)
         still.state.z[:] = start.state.z
         still.work.kin.expected[:] = start.expected
-        self.path = Path(problem, still, np.sort(all_but(still.m, start.redundant)))
+        self.path = Path(problem, still, all_but(still.m, start.redundant))
         self.at = instant(problem, start.theta, dtheta, still) if dtheta.shape[1] else still
         self.orientation = 0.0
 

@@ -76,7 +76,7 @@ class MotionPuller:
         self.instants = InstantPuller(problem.model, initial.theta, p)
         self._at_center = allocate.control(problem, redundant=False).at_center
         self._work = allocate.work(problem.model, initial.theta)
-        self._rows = np.sort(all_but(allocate.sizes(problem.model)[2], initial.redundant))
+        self._rows = all_but(allocate.sizes(problem.model)[2], initial.redundant)
         adj = allocate.adjoints_of(problem.model, initial.theta.size, p, initial.theta.dtype.type)
         self.found = adj._replace(theta=self.instants.theta)
 

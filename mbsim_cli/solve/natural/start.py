@@ -39,9 +39,7 @@ class Poses:
 def poses_of(problem: Problem, initial: Initial, p: int) -> Poses:
     """Motion of the bodies at the start, with the derivatives along p directions."""
     at = Geometry(problem, initial.theta, initial.dtheta)
-    for mine, theirs in zip(at.state, initial.state, strict=True):
-        mine[:] = theirs
-    for mine, theirs in zip(at.sens, initial.sensitivity, strict=True):
+    for mine, theirs in zip((*at.state, *at.sens), (*initial.state, *initial.sensitivity), strict=True):
         mine[:] = theirs
     at.evaluate()
     kin, tw = at.work.kin, at.twists
