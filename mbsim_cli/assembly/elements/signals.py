@@ -15,7 +15,7 @@ from mbsim_cli.assembly.elements.forces import Moving
 from mbsim_cli.assembly.elements.laws import EVERYWHERE, LawTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.sensors import Entry, SensorTable
-from mbsim_cli.assembly.parameters.numbers import table
+from mbsim_cli.assembly.parameters.numbers import Numbers, table
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import JUMPING, SENSOR_WIDTH, Law, Operation, Sensor
 from mbsim_cli.model.layout import NONE, LoadedSignals, NoSignals, Signals
@@ -122,7 +122,8 @@ class SignalTable:
         which refuses laws of forces that jump, has a law beside those that let the expression bend: it changes nothing
         else. So has a largest or smallest value of such lines, or a magnitude, in Runge-Kutta methods.
         """
-        known, found, beside, read = set(fixed), list[Step](), list[Step](), _Read(steps, result, time, fixed)
+        known, found, beside = set(fixed), list[Step](), list[Step]()
+        read = _Read(steps, result, time, fixed, self._system.geometry.numbers)
         lines: dict[int, Line] = {time: lambda: (1.0, 0.0)}
         within = dict(lines)  # also where a line is held at a limit: it bends at another one as the line would
 
@@ -134,17 +135,17 @@ class SignalTable:
         for place, (operation, operands) in enumerate(steps, time + 1):
             is_line = not known.issuperset(operands) and {*known, *lines}.issuperset(operands)
             bent = not known.issuperset(operands) and {*known, *within}.issuperset(operands)
-            each = [within.get(k) or partial(self._constant, read, k) for k in operands] if bent else []
+            each = [within.get(k) or partial(read.line_of, k) for k in operands] if bent else []
             if is_line and operation.name in ("less", "less_equal", "sign"):
                 signed = operation.name == "sign"
                 line: Line = each[0] if signed else partial(_combined, "subtract", each)
-                sides = partial(self._sides, read, place, (1.0, -1.0) if signed else (0.0, 1.0))
+                sides = partial(read.sides, place, (1.0, -1.0) if signed else (0.0, 1.0))
                 if line()[0] and np.isfinite(line()).all():
                     limit = _limit(line())
                     ends = self._ends_steps(sides, limit)
                     if _is_steep(sides, limit):
                         self.steep.append((path, self._system.theta.add(_time(line))))
-                        ends = ends and (self._integrated or self._has_rate(read, limit))
+                        ends = ends and (self._integrated or read.has_rate(limit))
                     if ends and self._integrated:
                         name = add(place, *_switch(line, signed))
                         if not _is_defined_beyond(sides, limit):
@@ -155,7 +156,7 @@ class SignalTable:
             elif bent and operation.name in ("max", "min", "abs"):
                 pairs: list[Line] = [partial(_combined, "subtract", pair) for pair in combinations(each, 2)]
                 for pair, line in enumerate(each if operation.name == "abs" else pairs):
-                    if line()[0] and (self._integrated or self._bends(read, _limit(line()))):
+                    if line()[0] and (self._integrated or read.bends(_limit(line()))):
                         term = _from(line) if self._integrated else _until(line)
                         beside.append((law(add(place, term, pair=pair)), (time,)))
                 if len(held := [operand for operand in operands if operand in within]) == 1 and len(operands) == 2:
@@ -167,16 +168,8 @@ class SignalTable:
             found.append((operation, operands))
         return found + beside
 
-    def _constant(self, read: "_Read", place: int) -> tuple[Scalar, Scalar]:
-        """The line of a place that depends on fixed numbers alone."""
-        program, inputs = Program(read.time + 1, read.steps, place), [0.0] * (read.time + 1)
-        for at, number in read.fixed.items():
-            if program.reads(at):
-                inputs[at] = self._system.geometry.numbers(number)
-        return 0.0, program.value(inputs)[()]
-
     def _ends_steps(self, sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
-        """Whether steps end where an expression, whose ``sides`` are as from ``_sides``, compares t with a limit.
+        """Whether steps end where an expression, whose ``sides`` are as from ``_Read.sides``, compares t with a limit.
 
         Those of ALI3-P do where the expression bends; those of Runge-Kutta methods also where it jumps, but not where a
         side that bends is undefined beyond, as (t - a)**1.5: runs with shifted limits (``solve.sides``) read it there.
@@ -184,43 +177,6 @@ class SignalTable:
         before, behind = sides(limit)
         bends = np.allclose(before, behind, rtol=1e-9, atol=1e-9)
         return _is_defined_beyond(sides, limit) if bends and self._integrated else bends or self._integrated
-
-    def _sides(self, read: "_Read", place: int, values: tuple[float, float], t: Scalar) -> list[Any]:
-        """An expression at t, at motions at random, if its step at a place has either of two values."""
-        inputs, steps = self._at_random(read, place, t)
-        found = []
-        for value in values:
-            steps[place - read.time - 1] = constant(value), ()
-            found.append(Program(read.time + 1, steps, read.result).value(inputs))
-        return found
-
-    def _bends(self, read: "_Read", t: Scalar) -> bool:
-        """Whether the rate of an expression jumps at t, at motions at random."""
-        rate = partial(self._rate, read, t)
-        near, far = (np.abs(rate(late) - rate(-late)) for late in (0.1 * BEYOND, BEYOND))
-        return bool(np.any((near > 0.5 * far) & (near > 1e-9 * np.abs(rate(BEYOND) + rate(-BEYOND)))))
-
-    def _has_rate(self, read: "_Read", t: Scalar) -> bool:
-        """Whether an expression has a finite rate at t, where one side of it has none, at motions at random."""
-        rate = partial(self._rate, read, t)
-        return bool(np.all(np.abs(rate(0.0)) <= np.fmax(np.abs(rate(-1e-11)), np.abs(rate(1e-11)))))
-
-    def _rate(self, read: "_Read", t: Scalar, late: float) -> Any:
-        """The rate of an expression beside t, at motions at random."""
-        inputs, steps = self._at_random(read, 0, t + late * (1.0 + abs(t)) + 1e-30j)
-        return np.imag(Program(read.time + 1, steps, read.result).value(inputs)) / 1e-30
-
-    def _at_random(self, read: "_Read", seed: int, t: Scalar) -> tuple[list[Any], list[Step]]:
-        """Inputs of an expression at t, and its steps, with numbers in place of motions and laws."""
-        random = np.random.default_rng(seed)
-        inputs: list[Any] = list(random.uniform(0.5, 1.5, (read.time + 1, TRIES)))
-        for at, number in read.fixed.items():
-            inputs[at] = self._system.geometry.numbers(number)
-        inputs[read.time] = inputs[_OWN[TIME]] = t
-        return inputs, [
-            (constant(random.uniform(0.5, 1.5)), ()) if operation.name.startswith("law:") else (operation, operands)
-            for operation, operands in read.steps
-        ]
 
     def add_branchings(self, places: Sequence[str]) -> tuple[Branching, ...]:
         """Record the inputs of expressions that may jump; ``places`` are those of all expressions in the file."""
@@ -321,16 +277,65 @@ class SignalTable:
 
 
 class _Read(NamedTuple):
-    """An expression: steps behind the place of t, the place of the value, and numbers of the file by their places."""
+    """An expression: steps behind the place of t, the place of the value, and numbers of the file by their places.
+
+    Beside ``line_of`` it is tried at motions at random.
+    """
 
     steps: list[Step]
     result: int
     time: int
     fixed: Mapping[int, Number]
+    numbers: Numbers
+
+    def line_of(self, place: int) -> tuple[Scalar, Scalar]:
+        """The line of a place that depends on fixed numbers alone."""
+        program, inputs = Program(self.time + 1, self.steps, place), [0.0] * (self.time + 1)
+        for at, number in self.fixed.items():
+            if program.reads(at):
+                inputs[at] = self.numbers(number)
+        return 0.0, program.value(inputs)[()]
+
+    def sides(self, place: int, values: tuple[float, float], t: Scalar) -> list[Any]:
+        """The expression at t, if its step at a place has either of two values."""
+        inputs, steps = self._at_random(place, t)
+        found = []
+        for value in values:
+            steps[place - self.time - 1] = constant(value), ()
+            found.append(Program(self.time + 1, steps, self.result).value(inputs))
+        return found
+
+    def bends(self, t: Scalar) -> bool:
+        """Whether the rate of the expression jumps at t."""
+        rate = partial(self._rate, t)
+        near, far = (np.abs(rate(late) - rate(-late)) for late in (0.1 * BEYOND, BEYOND))
+        return bool(np.any((near > 0.5 * far) & (near > 1e-9 * np.abs(rate(BEYOND) + rate(-BEYOND)))))
+
+    def has_rate(self, t: Scalar) -> bool:
+        """Whether the expression has a finite rate at t, where one side of it has none."""
+        rate = partial(self._rate, t)
+        return bool(np.all(np.abs(rate(0.0)) <= np.fmax(np.abs(rate(-1e-11)), np.abs(rate(1e-11)))))
+
+    def _rate(self, t: Scalar, late: float) -> Any:
+        """The rate of the expression beside t."""
+        inputs, steps = self._at_random(0, t + late * (1.0 + abs(t)) + 1e-30j)
+        return np.imag(Program(self.time + 1, steps, self.result).value(inputs)) / 1e-30
+
+    def _at_random(self, seed: int, t: Scalar) -> tuple[list[Any], list[Step]]:
+        """Inputs at t, and the steps, with numbers in place of motions and laws."""
+        random = np.random.default_rng(seed)
+        inputs: list[Any] = list(random.uniform(0.5, 1.5, (self.time + 1, TRIES)))
+        for at, number in self.fixed.items():
+            inputs[at] = self.numbers(number)
+        inputs[self.time] = inputs[_OWN[TIME]] = t
+        return inputs, [
+            (constant(random.uniform(0.5, 1.5)), ()) if operation.name.startswith("law:") else (operation, operands)
+            for operation, operands in self.steps
+        ]
 
 
 def _is_defined_beyond(sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
-    """Whether an expression, whose ``sides`` are as from ``SignalTable._sides``, is defined beside a limit as on it."""
+    """Whether an expression, whose ``sides`` are as from ``_Read.sides``, is defined beside a limit as on it."""
     defined = np.isfinite(sides(limit))
     return all(np.isfinite(sides(limit + late))[defined].all() for late in (-BEYOND, BEYOND))
 
