@@ -13,6 +13,7 @@ from mbsim_cli.kernels.drivers.simulate import Work
 from mbsim_cli.model.codes import Measure, Status
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem, Reacting
+from mbsim_cli.model.scales import scales_of, units_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import other_rows
 from mbsim_cli.solve.redundancy import free_multipliers
@@ -100,12 +101,12 @@ class DrivingPower:
 
 # Forces that redundant constraints leave undetermined: those that free multipliers change while the motion stays.
 
-UNFELT = 1e-9  # length of a row of a Jacobian, m or 1, that no coordinate feels
-CHANGE = 1e-7  # change of a force or moment, over the largest multiplier, that counts
+UNFELT = 1e-9  # length of a row of a Jacobian, in the mechanism's units, that no coordinate feels
+CHANGE = 1e-7  # change of a force or moment, over the largest multiplier, that counts: all in its units of work
 
 
 def null_vectors(J: np.ndarray) -> np.ndarray:
-    """Null vectors (N, k, m) of the transposed Jacobians (N, m, n), k the most of any time point.
+    """Null vectors (N, k, m) of the transposed Jacobians (N, m, n) in units, k the most of any time point.
 
     Time points with fewer are padded with zeros.
     """
@@ -185,17 +186,20 @@ class ReactionReader:
         Once a block has no redundant constraints, later blocks are not examined.
         """
         mask = np.zeros((len(time), self.reacting.width), bool)
+        columns, rows = units_of(self.model, self._real)
+        work = np.tile(np.repeat([scales_of(self.model, self._real).length, 1.0], 3), self.reactions.joint.size)
         for first in range(0, len(time), INSTANTS) if self._possible else ():
             part = slice(first, first + INSTANTS)
             assert self._work_of_responses
             at = self.at_center, self._work_of_responses, time[part], np.ascontiguousarray(position[part])
-            vectors = np.ascontiguousarray(null_vectors(jacobians(self.model, self._real, *at)))
+            vectors = null_vectors(jacobians(self.model, self._real, *at) * columns / rows[:, None])
             self._possible = vectors.shape[1] > 0
             if self._possible:
                 response = np.empty((*vectors.shape[:2], self.reacting.width))
-                reactions_to(self.model, self._real, self.reactions, *at, vectors, response)
+                multipliers = np.ascontiguousarray(vectors / rows)
+                reactions_to(self.model, self._real, self.reactions, *at, multipliers, response)
                 size = np.abs(vectors).max(axis=2)[:, :, None]
-                mask[part] = ((size > 0.0) & (np.abs(response) > CHANGE * size)).any(axis=1)
+                mask[part] = ((size > 0.0) & (np.abs(response * work) > CHANGE * size)).any(axis=1)
         return mask
 
 

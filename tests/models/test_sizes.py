@@ -181,6 +181,38 @@ def test_units_of_modes_are_motions_of_nodes_or_else_of_the_body(tmp_path):
     assert found[1] / (m * np.sqrt(kg)) == pytest.approx(found[0], rel=1e-6)
 
 
+SPATIAL = """
+mbsim: 1
+constants: {m: SIZE}
+gravity: [0.3*m, -9.81*m, 0.2*m]
+points:
+  A: {ground: [0, 0, 0], a: [0, 0, 0]}
+  B: {a: [0.3*m, 0, 0], b: [0, 0, 0]}
+  C: {b: [0.8*m, 0, 0], c: [0.5*m, 0, 0]}
+  D: {ground: [0.7*m, 0.1*m, 0], c: [0, 0, 0]}
+bodies:
+  a: {mass: 1, center_of_mass: [0.15*m, 0, 0.1*m], inertia: {xx: 0.01*m**2, yy: 0.01*m**2, zz: 0.01*m**2}}
+  b: {mass: 2, center_of_mass: [0.4*m, 0, 0], inertia: {xx: 0.1*m**2, yy: 0.1*m**2, zz: 0.1*m**2}}
+  c: {mass: 1, center_of_mass: [0.25*m, 0, 0], inertia: {xx: 0.03*m**2, yy: 0.03*m**2, zz: 0.03*m**2}}
+joints:
+  A: {type: revolute, bodies: [ground, a], point: A, axis: z, initial: {angle: 1}}
+  B: {type: universal, bodies: [a, b], point: B, axes: [z, y], initial: {angles: [-0.6, 0]}}
+  C: {type: spherical, bodies: [b, c], point: C, cut: true}
+  D: {type: revolute, bodies: [ground, c], point: D, axis: z, initial: {angle: 1.2}}
+sensors: {R: {type: reaction, joint: A}}
+analysis: {step: 1e-3, duration: 5e-3}
+"""
+
+
+def test_reactions_do_not_depend_on_the_size():
+    """At 1e-9 m the equations of the loop counted as met by all positions, and its forces as undetermined."""
+    found = []
+    for size in (1e-10, 1.0):
+        result = mbsim.loads(SPATIAL.replace("SIZE", str(size))).run()
+        found.append([result["R.force"] / size, result["R.moment"] / size**2])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-12)
+
+
 SLIDER = """
 mbsim: 1
 gravity: [0, 0, 0]

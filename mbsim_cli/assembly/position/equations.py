@@ -1,7 +1,7 @@
 """Constraint equations at t = 0 without compiled code: values, Jacobian, rates; groups that share no coordinates."""
 
 import cmath
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -15,7 +15,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, moved_by, of_columns
-from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, STEP, Curves, FlexibleTree, Followers, Measures, Pairs
+from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, P_A, STEP, Curves, FlexibleTree, Followers, Measures, Pairs
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales
 from mbsim_cli.spec.expressions.named_numbers import connected
@@ -157,7 +157,7 @@ class Equations:
 # Equations that hold whatever the coordinates are, as out-of-plane ones of planar loops do.
 
 SAMPLES = 3
-NOTHING = 1e-9  # derivative, relative to the lengths at hand, that counts as none
+NOTHING = 1e-9  # derivative, relative to the terms that it is the sum of, that counts as none
 _GEOMETRIC = (Measure.PROJECTION, Measure.DOT, Measure.ANGLE)
 
 
@@ -187,13 +187,23 @@ def _wanted(
         if not rows:
             break
         at = poses_of_columns(tree, theta, columns)
-        extent = 1.0 + max((max(map(abs, r)) for r in at.r), default=0.0)
         for i in rows:
             kind, pair, block = measures[i]
-            largest = max(map(abs, measured(at, pairs, kind, pair, theta, block)[1]), default=0.0)
-            wanted[i] = largest / extent > NOTHING
+            row = measured(at, pairs, kind, pair, theta, block)[1]
+            sizes = _sizes(at, pairs, kind, pair, theta, block)
+            wanted[i] = any(abs(slope) > NOTHING * size for slope, size in zip(row, sizes, strict=True))
         rows = [i for i in rows if not wanted[i]]
     return wanted
+
+
+def _sizes(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], block: int) -> Iterator[float]:
+    """Sizes of the terms of derivatives of a geometric measure by the columns of its pair: lengths, where it is one."""
+    lever = 1.0
+    if kind == Measure.PROJECTION:
+        places = (at.frame(pairs.a[pair])[1], at.frame(pairs.b[pair])[1], theta[block + P_A : block + P_A + 6])
+        lever = max(max(map(abs, place)) for place in places)
+    for column in pairs.column[pairs.first[pair] : pairs.first[pair + 1]].tolist():
+        yield lever * max(map(abs, at.w[column])) + max(map(abs, at.v[column])) * (kind == Measure.PROJECTION)
 
 
 def left_open(problem: Problem, identities: Sequence[Identity]) -> tuple[np.ndarray, np.ndarray]:
