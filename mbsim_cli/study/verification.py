@@ -19,6 +19,7 @@ from mbsim_cli.spec.objectives import Check
 from mbsim_cli.spec.parameters import with_values
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.compiling import compile_kernels
+from mbsim_cli.study.diagnostics.discretisation import HIDDEN
 from mbsim_cli.study.diagnostics.undetermined import GRAZES, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, accumulated, evaluate, require_finite
 from mbsim_cli.study.listener import Listener, PollOnly
@@ -295,7 +296,7 @@ def missing_derivative(analysed: Analysed, parameter: str, why: str) -> Comparis
     source = f"whole analyses with {label} changed by at most {FIRST * scale:.1e}"
     names: dict[str, Any] = {"name": "no derivative", "kind": "undefined", "parameter": label}
     row = Comparison(model=str(analysed.path), **names, passed=True, source=source)
-    if why.endswith(GRAZES):  # steps do not tell whether there is one: differences of runs with them do not, either
+    if why.endswith((GRAZES, HIDDEN)):  # steps do not tell its value: differences of runs with them do not, either
         return replace(row, source=None, message=why)
     try:
         found = derivative(lambda change: values_at(file, analysed.settings, {parameter: change}), scale)

@@ -120,6 +120,35 @@ def test_elastic_spheres_keep_energy(tmp_path):
     np.testing.assert_allclose(energy, energy[0], rtol=1e-8)
 
 
+HIDDEN = """\
+mbsim: 1
+gravity: [0, 0, -9.81]
+parameters: {h: 0.02, k: 1e6}
+bodies: {ball: {mass: 1}}
+joints: {fall: {type: prismatic, bodies: [ground, ball], point: origin, axis: z, initial: {displacement: h}}}
+forces:
+  floor:
+    type: contact
+    center: ball.origin
+    radius: 0
+    plane: {point: ground.origin, normal: ground.z}
+    stiffness: k
+    dissipation: 0.1
+sensors: {v: {type: coordinate, coordinate: fall.displacement, derivative: 1}}
+objectives: {way: {integral: v**2}}
+analysis: {step: 8e-3, duration: 0.2, sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+def test_check_blames_no_derivative_that_steps_hide(tmp_path):
+    """Differences of runs with the same steps converge, to a number that is as wrong."""
+    path = tmp_path / "ball.yaml"
+    path.write_text(HIDDEN)
+    missing = [row for row in mbsim.check(path) if row.kind == "undefined"]
+    assert [(row.parameter, row.passed) for row in missing] == [("h", True), ("k", True)]
+    assert "forces begin within steps" in missing[0].message
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["recursive", "ali3p-rtdyn1", "ali3p-natural"])
 @pytest.mark.parametrize("text", [BALL, TWO], ids=["plane", "spheres"])

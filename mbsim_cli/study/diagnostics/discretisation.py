@@ -38,6 +38,7 @@ UNRESOLVED = 0.5  # relative error above which a derivative counts as unresolved
 TOO_LARGE = 0.1  # error of a relative derivative (parameter times derivative), over the objective
 EXCEEDS = 1.0 + 1e-9  # error over a derivative from which it is larger: the most influential one's may be equal to it
 MATTERING = 1e-3  # relative derivative, over the largest one, below which it is ignored
+HIDDEN = "take a shorter step, or an adaptive integrator with error_control: sensitivities"  # what impacts hide
 
 
 class Estimates(NamedTuple):
@@ -302,8 +303,7 @@ def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient
     lost = np.flatnonzero((off > EXCEEDS * np.abs(gradient)) & matters)
     reasons = {
         plan.parameters[k].name: f"forces begin within steps of {step:g} s, so that its error is some {off[k]:.2g}, "
-        f"larger than the derivative, {gradient[k]:.2g}; take a shorter step, or an adaptive integrator with "
-        "error_control: sensitivities"
+        f"larger than the derivative, {gradient[k]:.2g}; {HIDDEN}"
         for k in lost.tolist()
     }
     known = gradient.copy()
