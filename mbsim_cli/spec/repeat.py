@@ -427,9 +427,12 @@ class _Writer:
 
     def write(self, blocks: Node, path: Path, outer: Values, instance: str) -> None:
         """Write out all blocks of a section ``repeat``, in an instance of the block around them."""
-        if type(blocks.value) is not dict or "for" in blocks.value:
+        unnamed = (
+            type(blocks.value) is dict and "for" in blocks.value and "for" not in (blocks.value["for"].value or ())
+        )
+        if type(blocks.value) is not dict or unnamed:
             if blocks.value is not None:
-                hint = "names come first, such as {row: {for: {i: [1, n]}}}"
+                hint = "such as row in {row: {for: {i: [1, n]}}}"
                 self._report(RepeatError(blocks, "must be a mapping of blocks", hint), path)
             return
         for name, node in blocks.value.items():

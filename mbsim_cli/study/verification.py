@@ -19,7 +19,7 @@ from mbsim_cli.spec.objectives import Check
 from mbsim_cli.spec.parameters import with_values
 from mbsim_cli.study.assembling import Settings, build, load
 from mbsim_cli.study.compiling import compile_kernels
-from mbsim_cli.study.diagnostics.discretisation import HIDDEN
+from mbsim_cli.study.diagnostics.discretisation import SHORTER_STEP
 from mbsim_cli.study.diagnostics.undetermined import GRAZES, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, accumulated, evaluate, require_finite
 from mbsim_cli.study.listener import Listener, PollOnly
@@ -296,7 +296,9 @@ def missing_derivative(analysed: Analysed, parameter: str, why: str) -> Comparis
     source = f"whole analyses with {label} changed by at most {FIRST * scale:.1e}"
     names: dict[str, Any] = {"name": "no derivative", "kind": "undefined", "parameter": label}
     row = Comparison(model=str(analysed.path), **names, passed=True, source=source)
-    if why.endswith((GRAZES, HIDDEN)):  # steps do not tell its value: differences of runs with them do not, either
+    if why.endswith(
+        (GRAZES, SHORTER_STEP)
+    ):  # steps do not tell its value: differences of runs with them do not, either
         return replace(row, source=None, message=why)
     try:
         found = derivative(lambda change: values_at(file, analysed.settings, {parameter: change}), scale)
@@ -528,22 +530,26 @@ def _by_differences(analysed: Analysed, parameters: list[str], seed: int) -> Ite
     by_steps = {name for check in checks for name in check.objectives or analysed.file.objectives}
     objectives = [name for name in analysed.results if name not in by_steps]
     undefined = {name: why for result in analysed.results.values() for name, why in result.undefined.items()}
-    reasons = [undefined.get(analysed.file.parameter_label(name)) for name in parameters]
-    for name, why in zip(parameters, reasons, strict=True):
-        if why:
+    label_of = analysed.file.parameter_label
+    for name in parameters:
+        if why := undefined.get(label_of(name)):
             yield missing_derivative(analysed, name, why)
-    defined = {name: number for number, (name, why) in enumerate(zip(parameters, reasons, strict=True)) if not why}
+    without: Mapping[str, str] = {}  # parameters that cannot change alone
 
     def rows() -> list[Comparison]:
-        return list(along_direction(analysed, objectives, defined, seed))
+        alike: dict[tuple[str, ...], list[str]] = {}  # objectives by the parameters that they have derivatives by
+        for objective in objectives:
+            unknown = {*analysed.results[objective].undefined, *map(label_of, without)}
+            alike.setdefault(tuple(name for name in parameters if label_of(name) not in unknown), []).append(objective)
+        directions = (
+            (some, {name: parameters.index(name) for name in names}) for names, some in alike.items() if names
+        )
+        return [row for some, names in directions for row in along_direction(analysed, some, names, seed)]
 
-    if not defined or not objectives:
-        return
     try:
         yield from rows()
     except ModelError:
         file, settings = analysed.file, analysed.settings
-        without = refused(file, defined, lambda values: build(with_values(file, values), settings, []))
+        without = refused(file, parameters, lambda values: build(with_values(file, values), settings, []))
         yield from not_compared(str(analysed.path), file, without)
-        defined = {name: number for name, number in defined.items() if name not in without}
-        yield from rows() if defined else ()
+        yield from rows()

@@ -1,6 +1,7 @@
 """The same mechanism in all sizes and units: numbers without unit do not depend on those of length, time and mass."""
 
 import re
+from math import comb
 
 import numpy as np
 import pytest
@@ -253,6 +254,25 @@ def test_laws_may_change_within_any_time(time):
     driven(pieces, duration=2 * time)
 
 
+def test_laws_that_meet_but_for_round_off_do_not_jump():
+    """Where both sides are round-off, its change is no jump; nor where all samples would fall on zeros."""
+    for k in range(1, 20):
+        t0, power = k / 20, 2 + k % 2
+        coefficients = [comb(power, i) * (-t0) ** (power - i) for i in range(power + 1)]
+        pieces = f"{{type: constant, value: 0}}, {{type: polynomial, coefficients: {coefficients}}}"
+        driven(f"{{type: piecewise, breaks: [{t0}], laws: [{pieces}]}}", formulation="ali3p-rtdyn1")
+    step = "{type: smooth_step, from: 0.1, to: 0.3, start: 0.5, end: 0.502}"
+    driven(f"{{type: piecewise, breaks: [0.5], laws: [{{type: constant, value: 0.1}}, {step}]}}", duration="4")
+    wave = "{type: harmonic, amplitude: 1, frequency: 200, power: 3}"
+    driven(f"{{type: windowed, start: 0.25, end: 0.75, law: {wave}}}")
+
+
+def test_a_fast_wave_may_not_jump_at_the_ends_of_its_window():
+    wave = "{type: harmonic, amplitude: 1, frequency: 1000, phase: 0.05}"
+    with pytest.raises(ModelError, match="jumps from 0.0499"):
+        driven(f"{{type: windowed, start: 0, end: 10, law: {wave}}}", duration="11")
+
+
 @pytest.mark.parametrize(("to", "kind"), [("constraints", "motion"), ("forces", "drive")])
 def test_a_pulse_is_the_same_in_a_short_run_and_in_a_long_one(to, kind):
     """One shorter than a hundredth of the run counted as jumping where it begins and ends."""
@@ -287,6 +307,9 @@ analysis: {step: 8e-3, duration: 0.2, sensitivity: {method: ddm}}
 
 def test_derivatives_that_impacts_hide_do_not_depend_on_the_size():
     """The estimated error of the largest one was equal to it, so that round-off decided whether it was kept."""
-    for size in ("1", "1000"):
+    found = []
+    for size in ("1", "1000", "0.3"):
         result = mbsim.loads(BALL.replace("SIZE", size)).run()
         assert list(result.objectives["way"].undefined) == ["k"]
+        found.append([text.partition(" / d ")[2] for text in result.warnings if "discretisation" in text])
+    assert found[0] == found[1] == found[2] != []

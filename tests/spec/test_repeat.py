@@ -274,7 +274,7 @@ WRONG = {
     "no name": (
         "  row:\n",
         "  for: {}\n  row:\n",
-        "6:3: repeat: must be a mapping of blocks; names come first, such as {row: {for: {i: [1, n]}}}",
+        "6:3: repeat: must be a mapping of blocks; such as row in {row: {for: {i: [1, n]}}}",
     ),
     "no 'for'": ("    for: {i: [1, n]}\n", "", "6:3: repeat.row: key 'for' is missing; for: {i: [1, n]}"),
     "unknown key": ("    bodies:", "    boddies:", "12:5: repeat.row: unknown key 'boddies'; did you mean 'bodies'?"),

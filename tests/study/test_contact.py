@@ -135,7 +135,7 @@ forces:
     stiffness: k
     dissipation: 0.1
 sensors: {v: {type: coordinate, coordinate: fall.displacement, derivative: 1}}
-objectives: {way: {integral: v**2}}
+objectives: {way: {integral: v**2}, early: {at: {time: 0.024, value: v + 100*h}}}
 analysis: {step: 8e-3, duration: 0.2, sensitivity: {method: ddm, parameters: all}}
 """
 
@@ -144,9 +144,12 @@ def test_check_blames_no_derivative_that_steps_hide(tmp_path):
     """Differences of runs with the same steps converge, to a number that is as wrong."""
     path = tmp_path / "ball.yaml"
     path.write_text(HIDDEN)
-    missing = [row for row in mbsim.check(path) if row.kind == "undefined"]
+    rows = mbsim.check(path)
+    missing = [row for row in rows if row.kind == "undefined"]
     assert [(row.parameter, row.passed) for row in missing] == [("h", True), ("k", True)]
     assert "forces begin within steps" in missing[0].message
+    # derivatives of another objective are compared, also by these parameters
+    assert [(row.objective, row.passed) for row in rows if row.kind == "numerical"] == [("early", True)]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from math import pi
 from typing import Any
 
@@ -148,18 +149,21 @@ class LawTable:
                 yield from self._breaks(self._resolved(part, "")[0])
 
     def _check_continuity(self, path: str, law: Any, first: int, system: System) -> None:
-        """Record an issue if a law composed of others jumps."""
-        places = np.unique(list(self._breaks(law)))
+        """Record an issue if a law composed of others jumps, by the values that it has on both sides."""
+        places = np.array(sorted({*self._breaks(law)}))
         if not places.size:
             return
         laws, theta = self.table(), system.theta.values()
-        before, behind, between = (
-            np.array([law_value(laws, theta, first, x)[:2] for x in at]).reshape(-1, 2)  # value and slope
-            for at in (np.nextafter(places, -np.inf), places, places[:-1] + _BETWEEN * np.diff(places))
-        )
-        sizes = np.abs(np.concatenate([before, behind, between])) * [1.0, np.abs(places).max()]
-        for place, here, there in zip(places, before[:, 0], behind[:, 0], strict=True):
-            if abs(there - here) > _JUMP * np.nanmax(sizes):
+        gaps = np.diff(places)
+        aside = [abs(place) or (gaps.max() if gaps.size else 1.0) for place in places[[0, -1]]]  # of both outer pieces
+        ends = [places[0] - _ASIDE * aside[0], *places, places[-1] + _ASIDE * aside[1]]
+        pieces = np.array(
+            [[law_value(laws, theta, first, a + x * (b - a))[:2] for x in WITHIN] for a, b in pairwise(ends)]
+        )  # values and slopes
+        sizes = np.nanmax(np.abs(pieces), axis=1, initial=0.0)
+        for place, (size, slope) in zip(places, np.maximum(sizes[1:], sizes[:-1]), strict=True):
+            here, there = (law_value(laws, theta, first, x)[0] for x in (np.nextafter(place, -np.inf), place))
+            if abs(there - here) > _JUMP * max(size, abs(here), abs(there)) + _ROUNDED * slope * abs(place):
                 message = f"the law is not continuous: it jumps from {here:g} to {there:g} at {place:g}"
                 system.issue(path, message, "laws must meet where one takes over, and be zero at a window's ends")
 
@@ -171,8 +175,10 @@ def _end(numbers: Numbers, breaks: Sequence[Any], k: int) -> Scalar:
     return EVERYWHERE if k else -EVERYWHERE
 
 
-_BETWEEN = 0.37  # of the way from one end of a piece to the next: where sizes are taken
-_JUMP = 1e-6  # change that is a jump, over the largest value, or slope times argument
+WITHIN = [k * 0.6180339887498949 % 1.0 for k in range(1, 8)]  # of a piece: where sizes are taken, in no rhythm
+_ASIDE = 0.1  # of the argument: how far from the outermost break
+_JUMP = 1e-6  # change that is a jump, over the largest value
+_ROUNDED = 1e-12  # round-off of an argument
 
 
 def _sine(numbers: Numbers, law: Any) -> tuple[Scalar, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.assembly.elements.laws import WITHIN
 from mbsim_cli.errors import counted
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.elements.laws import law_third, law_value
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
     from mbsim_cli.assembly.packing import Packing
 
 JUMP = 1e-6  # of a value or rate, over the largest one of the law, that counts as one
-ASIDE = 1e-6  # of the duration: interval of a difference of rates that gives an acceleration,
-NEXT = 1e-3  # and of the time to the next breakpoint, at most,
-ROUNDED_TIME = 1e-10  # and of the duration, at least
-FAR = 1e-2  # of the duration: distance from a breakpoint at which the size of accelerations is taken,
-HALFWAY = 0.4  # and of the time to the next breakpoint, at most
+ASIDE = 1e-6  # of the duration: interval of a difference of rates that gives an acceleration
+NEXT = 1e-3  # of the time to the next breakpoint: that interval, at most
+ROUNDED_TIME = 1e-10  # of the duration: that interval, at least
+FAR = 1e-2  # of the duration: distance from a breakpoint at which the size of accelerations is taken
+HALFWAY = 0.4  # of the time to the next breakpoint: that distance, at most
 ACCELERATION_JUMP = 1e-4  # over these accelerations, that counts as a jump
 SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
 ALIKE = 1e-9  # relative difference of rates of breakpoints that counts as zero
@@ -52,8 +53,7 @@ SMOOTHER = (
 )
 CLOSE = 1e-6  # of an output interval: shortest time between changes over which time points inside steps are read
 LONG = 1e3  # shifts of a breakpoint: the same, so that time points lie farther inside steps than shifts
-SAMPLES = 101  # times at which the largest rate of a law is searched,
-BETWEEN = 0.37  # and of the time between two breakpoints
+SAMPLES = 101  # times at which the largest rate of a law is searched, and breakpoints between which it is
 TWO, FOUR = 2, 4  # time points on each side of a split: a line through fewer than four misses small corners
 
 
@@ -247,7 +247,7 @@ def driving_edges(problem: Problem) -> Iterator[Edge]:
 
 def _edges_of(problem: Problem, law: int, groups: list[list[Breakpoint]]) -> Iterator[Edge]:
     """Edges of a law, of whose breakpoints those at one time are a group."""
-    times = [-inf, *sorted(point.time for point in _edges(problem, law)), inf] if groups else []
+    times = [-inf, *_times(problem, law), inf] if groups else []
     largest = _largest(problem, law) if groups else 0.0
     for group in groups:
         before, behind = _beside(problem, group)
@@ -407,8 +407,9 @@ def _of_jump(problem: Problem, edge: Edge, when: str) -> str:
 def _largest(problem: Problem, law: int, order: int = 1) -> float:
     """Largest rate of a law during a run, also of short pulses, or for ``order`` 0 largest value."""
     laws, end = problem.model.laws, problem.options.end
-    ends = np.unique(np.clip([0.0, *(point.time for point in _edges(problem, law)), end], 0.0, end))
-    times = [*np.linspace(0.0, end, SAMPLES), *(ends[:-1] + BETWEEN * np.diff(ends))]
+    ends = np.array(sorted({0.0, *(time for time in _times(problem, law) if 0.0 < time < end), end}))
+    ends = ends[:: -(-len(ends) // SAMPLES)]  # of long tables
+    times = [*np.linspace(0.0, end, SAMPLES), *(ends[:-1] + np.outer(WITHIN, np.diff(ends))).ravel()]
     return float(np.nanmax(np.abs([law_value(laws, problem.theta, law, t)[order] for t in times]), initial=0.0))
 
 
@@ -417,6 +418,12 @@ def _moved_instant(problem: Problem, group: Sequence[Breakpoint]) -> str:
     rows = problem.theta_rho[[point.numbers[0] for point in group]]
     by = np.array(problem.names.parameters)[rows.any(axis=0)]
     return f"at {group[0].time:.6g} s, a time that depends on {', '.join(by)}" if by.size else ""
+
+
+def _times(problem: Problem, law: int) -> list[float]:
+    """Times of all breakpoints of a law, in order."""
+    points = breakpoints_of_law(problem.model.laws, problem.theta, np.full(len(problem.theta), True), law)
+    return sorted(point.time for point in points)
 
 
 def _edges(problem: Problem, law: int) -> list[Breakpoint]:

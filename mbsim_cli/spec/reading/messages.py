@@ -134,17 +134,19 @@ def _example(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
     if not isinstance(path[-1], str):
         return None
     entry, section = _field(classes, data, path), _field(classes, data, path[:-1])
-    examples = (entry or section).examples or () if entry or section else ()
-    start = "such as "
-    if entry is None:  # an item, by a name that users choose
-        sections = [one for one in examples if isinstance(one, dict)]
-        items = [item for one in sections for item in one.values()]
-        named = [one for one in sections if any(isinstance(item, dict) and path[-1] in item for item in one.values())]
-        start, examples = ("names come first, " + start, named) if named else (start, items)
-    example = next((one for one in examples if isinstance(one, (list, dict))), None)
+    named = entry or section
+    example = next((one for one in (named.examples if named else None) or () if isinstance(one, (list, dict))), None)
     if example is None:
         return None
-    return start + yaml.safe_dump(example, default_flow_style=True, sort_keys=False, width=1000).strip()
+    if entry is not None:
+        return f"such as {_in_a_line(example)}"
+    item = next((name for name, one in example.items() if isinstance(one, (list, dict))), None)
+    # names that users choose come first
+    return None if item is None else f"such as {item} in {_in_a_line({item: example[item]})}"
+
+
+def _in_a_line(value: Any) -> str:
+    return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1000).strip()
 
 
 def unit_in(description: str) -> str:

@@ -36,9 +36,9 @@ LEAST = 8  # steps that a run needs for a comparison with half as many
 WHOLE = 1e-9  # of a step
 UNRESOLVED = 0.5  # relative error above which a derivative counts as unresolved
 TOO_LARGE = 0.1  # error of a relative derivative (parameter times derivative), over the objective
-EXCEEDS = 1.0 + 1e-9  # error over a derivative from which it is larger: the most influential one's may be equal to it
+EXCEEDS = 1.0 + 1e-9  # error over a derivative, above which it is larger: they may be equal but for round-off
 MATTERING = 1e-3  # relative derivative, over the largest one, below which it is ignored
-HIDDEN = "take a shorter step, or an adaptive integrator with error_control: sensitivities"  # what impacts hide
+SHORTER_STEP = "take a shorter step, or an adaptive integrator with error_control: sensitivities"  # to pass impacts
 
 
 class Estimates(NamedTuple):
@@ -287,7 +287,8 @@ def _with_errors_of_parts(
         worst = min(1.0, float(np.max(apart, initial=0.0)))
         least = np.fmin(least, worst * np.abs(gradient))
         if worst > UNRESOLVED:
-            least = np.divide(worst * np.max(sizes[matter]), np.abs(values), out=least, where=gradient * values != 0.0)
+            shares = np.divide(np.max(sizes[matter]), sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
+            least = np.where(sizes > 0.0, worst * np.abs(gradient) * shares, least)
     errors = np.append(result.uncertainty.errors[0], np.where(np.isnan(off), off, np.fmax(off, least)))
     return result._replace(uncertainty=result.uncertainty._replace(errors=errors))
 
@@ -303,7 +304,7 @@ def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient
     lost = np.flatnonzero((off > EXCEEDS * np.abs(gradient)) & matters)
     reasons = {
         plan.parameters[k].name: f"forces begin within steps of {step:g} s, so that its error is some {off[k]:.2g}, "
-        f"larger than the derivative, {gradient[k]:.2g}; {HIDDEN}"
+        f"larger than the derivative, {gradient[k]:.2g}; {SHORTER_STEP}"
         for k in lost.tolist()
     }
     known = gradient.copy()
@@ -379,7 +380,7 @@ def warnings(
         if relative[worst] > LIMIT:
             advice = ADVICE if options.analysis == "forward_dynamics" else MORE_SAMPLES
             sentence = f"has an estimated discretisation error of {_percent(relative[worst])}; {advice}"
-            if not relative[worst] < NOT_FOLLOWED:  # a number smaller than its error may be zero
+            if relative[worst] > EXCEEDS * NOT_FOLLOWED:  # a number smaller than its error may be zero
                 number, error = np.append(result.value, result.gradient)[worst], result.uncertainty.errors[worst]
                 sentence = (
                     f"is {number:.1e} with an estimated discretisation error of {error:.1e}, so that it may be zero; "

@@ -7,6 +7,7 @@ import pytest
 
 from mbsim_cli.model.codes import Joint, Law
 from mbsim_cli.solve.forward import forward, start
+from tests.kernels import differentiate
 from tests.kernels.differentiate import EPS, assert_agree, assert_agree_together
 from tests.kernels.mechanisms import branches, everything, four_bar, loop, on_single_bodies
 from tests.kernels.test_sensitivities import OF_THEIR_OWN, by_block, chosen, configuration
@@ -18,6 +19,16 @@ def test_model_of_everything(k):
     problem = builder.problem(**configuration(k))
     blocks = by_block(builder)
     assert_agree_together(problem, {name: blocks[name] for name in list(blocks)[k::24]}, steps=1)
+
+
+def test_wrong_derivatives_along_many_directions_are_found(monkeypatch):
+    """What round-off may leave of a sum over directions is less than half of the multipliers' derivatives."""
+    builder = everything()
+    problem, blocks, right = builder.problem(**configuration(0)), by_block(builder), differentiate.direct
+    wrong = lambda *given: (found := right(*given)) | {"d_lambda": 0.5 * found["d_lambda"]}  # noqa: E731
+    monkeypatch.setattr(differentiate, "direct", wrong)
+    with pytest.raises(AssertionError, match="lambda_"):
+        assert_agree_together(problem, {name: blocks[name] for name in list(blocks)[::24]}, steps=1)
 
 
 def test_forces_with_kernels_of_their_own():
