@@ -1,7 +1,8 @@
-"""From states to coordinates of unit inertia: a state s is the rate of ``s.integral``, and its rate a force there.
+"""From controllers to states, and from these to coordinates of unit inertia.
 
-The coordinate slides a body without mass along an axis of the ground. So integrators, derivatives and results know
-nothing of states. Whoever reads a state reads the sensor of its name.
+A state s is the rate of ``s.integral``, and its rate is a force there. The coordinate slides a body without mass along
+an axis of the ground. So integrators, derivatives and results know nothing of states. Whoever reads a state reads the
+sensor of its name.
 """
 
 from collections.abc import Sequence

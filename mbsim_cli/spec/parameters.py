@@ -111,8 +111,8 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     by_path = {path: name for name, path in model.derived.paths.items()}
     named = {by_path.get(name, name): value for name, value in values.items()}
     moved = model.with_overrides({name: _number(model, name, value) for name, value in named.items()})
-    # a model in which rules found nothing wrong, and the names that the numbers mention which each rule has read: it
-    # finds nothing either where these have the same values
+    # Rules that found nothing wrong find nothing again where the names that they read have the same values. Kept are
+    # the model that was reviewed last, and the names by rule.
     before, read_before = model.derived.memo.get("reviewed", (None, {}))
     holding: frozenset[Rule] = frozenset()
     if before is not None and moved.has_sections_of(before):

@@ -201,6 +201,7 @@ class Stream:
     value: Any  # the objective, so far
     gradient: Any  # its derivatives (p,)
     errors: Any  # ``uncertainty`` without its scale
+    # values where a kind does not compute them:
     extent: Any = 1.0  # the objective of a constant signal of one
     weight_inside: Any = 0.0  # derivative of the value by the signal inside steps, over ``length``, without ``share``
     sums = False  # whether it is a sum over time: of time points inside steps, where a run has them

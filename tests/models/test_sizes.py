@@ -269,7 +269,7 @@ def test_laws_that_meet_but_for_round_off_do_not_jump():
 
 def test_a_fast_wave_may_not_jump_at_the_ends_of_its_window():
     wave = "{type: harmonic, amplitude: 1, frequency: 1000, phase: 0.05}"
-    with pytest.raises(ModelError, match="jumps from 0.0499"):
+    with pytest.raises(ModelError, match=r"jumps from 0\.0499"):
         driven(f"{{type: windowed, start: 0, end: 10, law: {wave}}}", duration="11")
 
 

@@ -293,7 +293,7 @@ def test_no_body_is_named_all(tmp_path):
         (
             '{integral: "dot(r, r - [1, 0, 0]) * q", unit: m^2 s}',
             "3",
-            "must be a mapping; such as {integral: 'dot(v2, v2)'}",
+            "must be a mapping; such as psi in {psi: {integral: 'dot(v2, v2)'}}",
         ),
         ("stiffness: 100", "stiffness: 100,5", "unknown key '5'; decimals stand behind a point"),
         ("parameters: [L, m]", "parameters: L", "or a list, such as [L_s1, L_s2]"),

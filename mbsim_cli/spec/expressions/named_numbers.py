@@ -193,9 +193,11 @@ class Expressions:
         if key not in self._gradients and len(self._gradients) >= _KEPT_SCOPES:
             self._gradients.clear()
         known = self._gradients.setdefault(key, {})
+        if name in known:
+            return known[name]
         # what the name reads comes first, so that no chain of definitions is a deep recursion
         needs = reached(name, lambda one: (read for read in self._reads[one] if read not in known))
-        for needed in sorted(needs, key=self._rank.__getitem__) if name not in known else ():
+        for needed in sorted(needs, key=self._rank.__getitem__):
             replaced = values is not None and needed in values
             gradient = {} if replaced else self.gradient(self._definitions[needed], values)
             known[needed] = {**gradient, needed: 1.0} if needed in self._parameters else gradient

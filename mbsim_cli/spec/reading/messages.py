@@ -138,11 +138,10 @@ def _example(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
     example = next((one for one in (named.examples if named else None) or () if isinstance(one, (list, dict))), None)
     if example is None:
         return None
-    if entry is not None:
+    if entry is not None or isinstance(example, list):
         return f"such as {_in_a_line(example)}"
-    item = next((name for name, one in example.items() if isinstance(one, (list, dict))), None)
-    # names that users choose come first
-    return None if item is None else f"such as {item} in {_in_a_line({item: example[item]})}"
+    items = [name for name, one in example.items() if isinstance(one, (list, dict))]  # by names that users choose
+    return f"such as {items[0]} in {_in_a_line({items[0]: example[items[0]]})}" if items else None
 
 
 def _in_a_line(value: Any) -> str:

@@ -233,8 +233,10 @@ def _sensor(review: Review, path: Path, name: str, offset: int) -> None:
             if inner is not None and inner not in review.model.formulas:
                 _sensor(review, path, inner, offset)
     elif spec.type not in READABLE or getattr(spec, "derivative", 0) > 1:
-        why = _WHY_NOT.get(spec.type, f"forces read no sensors of type {spec.type}")
-        why = "it reads accelerations" if spec.type in READABLE else why
+        if spec.type in READABLE:
+            why = "it reads accelerations"
+        else:
+            why = _WHY_NOT.get(spec.type, f"forces read no sensors of type {spec.type}")
         subject = "the argument of a law cannot depend" if _is_call(review, path) else "no force can depend"
         review.report(path, f"{subject} on the sensor {name!r}: {why}", _HINT, offset)
 

@@ -33,12 +33,8 @@ UNITS = ("position", "velocity", "acceleration")
 class Diagnostics:
     """Diagnostics of an analysis, which read its blocks, none of them empty; no steps, constraints or integrator."""
 
-    def add(self, block: Any) -> None:
-        """Add the next time points."""
-        raise NotImplementedError
-
-    # values, where a kind of analysis does not compute them
     report: Any  # dictionary, as ``run --json`` prints it
+    # values where a kind of analysis does not compute them:
     details: Any = MappingProxyType({})  # further entries of the report of a run, as plain data
     warnings: Any = ()  # sentences
     drifts: Any = False  # whether constraints are violated by more than round-off
@@ -46,6 +42,10 @@ class Diagnostics:
     steps: Any = 0  # taken
     work: Any = MappingProxyType({})  # counts of an integrator by name
     divided_order: Any = 0.0  # of errors of derivatives if steps are divided where forces begin in them; 0 if none is
+
+    def add(self, block: Any) -> None:
+        """Add the next time points."""
+        raise NotImplementedError
 
     def gradients_solved(self, error: float) -> None:
         """Note the relative residual of gradients that are computed after the run."""
