@@ -1,6 +1,6 @@
 """The interface of a mechanical system to integrators, for all coordinates; chosen by the type of ``model.tree``.
 
-Callers import this module as ``system``. A new system is a module with these functions and a row of the table.
+Most callers import this module as ``system``. A new system is a module with these functions and a row of the table.
 """
 
 from types import SimpleNamespace
@@ -26,9 +26,30 @@ from mbsim_cli.kernels.algorithms.systems import system_of_flexible_trees, syste
 from mbsim_cli.kernels.compiler.jit import merged
 from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 
+# Functions of ``system_of_trees`` that also serve trees with bodies that deform; the others differ for these
+INHERITED = (
+    "compose",
+    "mass",
+    "measure",
+    "pull_at_rest",
+    "pull_free",
+    "pull_rates",
+    "pull_readings",
+    "pull_residual",
+    "rates",
+    "rotate_prediction",
+    "vary_bodies_of",
+    "vary_equations",
+    "vary_free",
+    "vary_measure",
+    "vary_rates",
+    "vary_residual",
+)
 SYSTEMS: dict[type, Any] = {
     Tree: system_of_trees,
-    FlexibleTree: SimpleNamespace(**{**vars(system_of_trees), **vars(system_of_flexible_trees)}),
+    FlexibleTree: SimpleNamespace(
+        **vars(system_of_flexible_trees), **{name: getattr(system_of_trees, name) for name in INHERITED}
+    ),
     Natural: system_of_points,
     FlexibleNatural: system_of_points,
 }

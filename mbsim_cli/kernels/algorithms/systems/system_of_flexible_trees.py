@@ -1,6 +1,6 @@
 """The system of trees whose bodies deform: kernels of trees see columns, which coordinates of these bodies move.
 
-Functions of the contract that do not stand here are those of ``system_of_trees``.
+The other functions of the contract, ``contract.INHERITED``, are those of ``system_of_trees``.
 """
 
 from mbsim_cli.kernels.algebra.arrays import clear

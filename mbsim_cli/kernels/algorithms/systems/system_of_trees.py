@@ -1,6 +1,7 @@
 """The semi-recursive system: coordinates of the joints of a spanning tree, and rigid bodies.
 
-The functions that call ``flexible`` also serve bodies that deform: ``system_of_flexible_trees``.
+Trees with bodies that deform use the functions in ``contract.INHERITED``, too. Where columns differ from coordinates,
+these go through ``flexible``, which returns its arguments for rigid trees.
 """
 
 from mbsim_cli.kernels.algebra.arrays import clear
