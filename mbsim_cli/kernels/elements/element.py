@@ -37,18 +37,18 @@ class Sight(NamedTuple):
     """A vector that an element sees."""
 
     kind: str  # row of the tables of ``forces_on_bodies``
-    place: int = 0  # of its numbers in the block of the element
-    of: str = ""  # of a velocity: the point's name
+    place: int  # of its numbers in the block of the element
+    of: str  # of a velocity: the point's name
 
 
 # What elements see, by the place of the vector's numbers in the block, or by the name of the point of a velocity.
-point = partial(Sight, "point")  # a point of body b
+point = partial(Sight, "point", 0, "")  # a point of body b, from the first numbers of the block
 velocity = partial(Sight, "velocity", 0)  # the velocity of such a point against body a
-turning = partial(Sight, "turning")  # the angular velocity of body b against body a
-axis = partial(Sight, "axis")  # a vector of body b
-point_of_first = partial(Sight, "point_of_first")  # a point of body a
-axis_of_first = partial(Sight, "axis_of_first")  # a vector of body a
-given = partial(Sight, "given")  # a vector of the file, in the axes of the force, with the expressions that add to it
+turning = partial(Sight, "turning", 0, "")  # the angular velocity of body b against body a
+axis = partial(Sight, "axis", of="")  # a vector of body b
+point_of_first = partial(Sight, "point_of_first", of="")  # a point of body a
+axis_of_first = partial(Sight, "axis_of_first", of="")  # a vector of body a
+given = partial(Sight, "given", of="")  # a vector of the file in axes of the force, with expressions that add to it
 
 
 class AlongMeasure(Derivatives):
