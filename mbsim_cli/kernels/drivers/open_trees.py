@@ -4,8 +4,11 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
 from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import entry, merged
 from mbsim_cli.kernels.compiler.simd import block, put, width
-from mbsim_cli.kernels.drivers.stepping import LONGEST, TIME
-from mbsim_cli.kernels.integrators.runge_kutta import TINY, put_on_manifold, size_of
+from mbsim_cli.kernels.drivers import stepping
+from mbsim_cli.kernels.drivers.stepping import TIME
+from mbsim_cli.kernels.integrators.runge_kutta import put_on_manifold, size_of
+
+TINY = 1e-300  # a first step of zero would be looked for again
 
 
 @merged
@@ -17,7 +20,7 @@ def guess(control, clock, end, state, probe):
     first = size_of(control, state.z, state.z) + size_of(control, state.zd, state.zd)
     rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
     h = 1e-6 if first < 1e-5 or rate < 1e-5 else 0.01 * first / rate
-    h = min(h, LONGEST * end, end - clock[TIME])
+    h = min(h, stepping.LONGEST * end, end - clock[TIME])
     for c in range(state.z.size):
         probe.z[c] = state.z[c] + h * state.zd[c]
         probe.zd[c] = state.zd[c] + h * state.zdd[c]
@@ -26,7 +29,10 @@ def guess(control, clock, end, state, probe):
 
 @merged
 def first_step(control, h, state, probe):
-    """Length of the first step, after the guess of length h was evaluated. Source: as of ``runge_kutta``."""
+    """Length of the first step, after the guess of length h was evaluated.
+
+    Source: Hairer, Norsett, Wanner (1993), section II.4.
+    """
     for c in range(state.z.size):
         probe.z[c] = probe.zd[c] - state.zd[c]
         probe.zd[c] = probe.zdd[c] - state.zdd[c]

@@ -25,7 +25,6 @@ from mbsim_cli.model.layout import NONE
 
 
 SHRINK, GROW = 0.2, 10.0
-TINY = 1e-300  # a first step of zero would be looked for again
 STEPS, REJECTED, EVALUATIONS, JACOBIANS, FACTORISATIONS = range(5)  # what counters count
 
 

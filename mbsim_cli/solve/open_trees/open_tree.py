@@ -18,11 +18,11 @@ from mbsim_cli.kernels.algorithms.open_trees.recursive import recursive
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.course import Case
 from mbsim_cli.kernels.drivers.observe import follow_rows, observe
-from mbsim_cli.kernels.drivers.open_trees import measure_start
+from mbsim_cli.kernels.drivers.open_trees import TINY, measure_start
 from mbsim_cli.kernels.drivers.record import Inside, Record, SensitivityRecord, Steps, Stretch
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, DUE, SIZE, TIME, TRIED
 from mbsim_cli.kernels.drivers.time_points import measure_drift
-from mbsim_cli.kernels.integrators.runge_kutta import TINY, Tableau
+from mbsim_cli.kernels.integrators.runge_kutta import Tableau
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import FlexibleTree
