@@ -184,7 +184,7 @@ def start_step(scheme, control, case):
         return Status.PAUSED.value
     if control.adaptive and clock[TRIED] >= control.most:
         return Status.TOO_MANY_STEPS.value
-    # behind accepted steps alone nothing else than the clock is to be kept
+    # a call pauses only behind an accepted step, where nothing but the clock has to be kept
     if control.adaptive and clock[TRIED] >= course[BEGUN] + control.at_once and course[REJECTED] == 0.0:
         return Status.PAUSED.value
     clock[TRIED] += 1.0

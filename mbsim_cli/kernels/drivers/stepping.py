@@ -1,4 +1,4 @@
-"""Common parts of the time loops: times of steps, time points inside them, a test of numbers.
+"""Common parts of the time loops: times of steps, time points inside them, records of counters, a test of numbers.
 
 Steps end at breakpoints, where a law of time changes its formula: no error estimate sees what a step across one does to
 derivatives. Its stages lie before the breakpoint, the next step begins with accelerations found behind it.

@@ -1,9 +1,9 @@
 """Coordinates or columns of a tree for its kernels, chosen by the type of ``model.tree``: columns where bodies deform.
 
-Callers import this module as ``flexible``. The first functions return the motion of columns, the equations in columns,
-and so on; where no body deforms they return their arguments. The other functions do nothing there: they add the forces
-of bodies that deform, and bring results of the kernels from columns to coordinates. Compiled functions return arrays in
-tuples: a single one would need an owner.
+Most callers import this module as ``flexible``. The first functions return the motion of columns, the equations in
+columns, and so on; where no body deforms they return their arguments. The other functions do nothing there: they add
+the forces of bodies that deform, and bring results of the kernels from columns to coordinates. Compiled functions
+return arrays in tuples: a single one would need an owner.
 """
 
 from mbsim_cli.kernels.algorithms.by_type import only_with

@@ -164,13 +164,14 @@ def vary_columns(tree, theta, directions, z, dz, k, kin, tw, dS_out):
         N = shift_motion(motion_at2(tw.N, tree.parent[i], k), offset_to_parent(tree, kin, i))
         if touch.geometry[i, k]:
             N = add6(N, parent_frame_twist(tree, theta, dtheta, k, kin, i))
-        base = N
+        base = N  # before the joint's Euler parameters
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
-            S, j = motion_at(kin.S, c), tree.column_kind[c] - Column.EULER_0
-            if j == 0:
+            S = motion_at(kin.S, c)
+            if tree.column_kind[c] == Column.EULER_0:
                 base = N
             dS = cross_motion(N, S)
             if is_euler(tree.column_kind[c]):
+                j = tree.column_kind[c] - Column.EULER_0
                 local = euler_column_rate(load4(z, c - j), load4_of(dz, c - j, k), j)
                 dS = add6(cross_motion(base, S), euler_own(tree, theta, kin, i, local))
             store(dS_out, c, dS)

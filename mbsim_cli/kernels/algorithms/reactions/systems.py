@@ -23,7 +23,10 @@ from mbsim_cli.kernels.compiler.jit import inlined
 
 @inlined
 def acting_at(model, state, kin, comp, eq):
-    """Where all functions here find the motion of columns, the multipliers of ``state``, and what acts."""
+    """The ``Acting`` of a state: motion of columns, multipliers, and the arrays that ``find_forces`` fills.
+
+    Needs ``place`` and ``constrain``.
+    """
     motion, found = flexible.motion_of(model, motion_alone(state), kin), flexible.equations_of(model, comp, eq)
     return Acting(LoadedMotion(motion.z, motion.zd, motion.zdd, state.lam), eq.lines, found.Q, kin, comp)
 
