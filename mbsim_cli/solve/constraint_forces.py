@@ -154,7 +154,11 @@ class ReactionReader:
         # whether constraints may be redundant: the norms of Euler parameters never are
         self._possible = bool((measures.kind[constraints] != Measure.EULER_NORM).any())
         self._real = np.ascontiguousarray(theta.real)
-        self._work_of_responses = allocate.work(self.model, self._real) if self._possible else None
+        if self._possible:
+            self._work_of_responses = allocate.work(self.model, self._real)
+            self._columns, self._rows = units_of(self.model, self._real)
+            length = scales_of(self.model, self._real).length
+            self._units = np.tile(np.repeat([length, 1.0], 3), self.reactions.joint.size)  # work over force or moment
 
     @property
     def lost(self) -> Mapping[float, str]:
@@ -186,20 +190,18 @@ class ReactionReader:
         Once a block has no redundant constraints, later blocks are not examined.
         """
         mask = np.zeros((len(time), self.reacting.width), bool)
-        columns, rows = units_of(self.model, self._real)
-        work = np.tile(np.repeat([scales_of(self.model, self._real).length, 1.0], 3), self.reactions.joint.size)
         for first in range(0, len(time), INSTANTS) if self._possible else ():
             part = slice(first, first + INSTANTS)
-            assert self._work_of_responses
             at = self.at_center, self._work_of_responses, time[part], np.ascontiguousarray(position[part])
-            vectors = null_vectors(jacobians(self.model, self._real, *at) * columns / rows[:, None])
+            J = jacobians(self.model, self._real, *at)
+            vectors = null_vectors(J * self._columns / self._rows[:, None])
             self._possible = vectors.shape[1] > 0
             if self._possible:
                 response = np.empty((*vectors.shape[:2], self.reacting.width))
-                multipliers = np.ascontiguousarray(vectors / rows)
+                multipliers = np.ascontiguousarray(vectors / self._rows)
                 reactions_to(self.model, self._real, self.reactions, *at, multipliers, response)
                 size = np.abs(vectors).max(axis=2)[:, :, None]
-                mask[part] = ((size > 0.0) & (np.abs(response * work) > CHANGE * size)).any(axis=1)
+                mask[part] = ((size > 0.0) & (np.abs(response * self._units) > CHANGE * size)).any(axis=1)
         return mask
 
 
