@@ -40,7 +40,7 @@ def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = Non
     measures = model.constraints.measure if measures is None else measures
     theta = np.asarray(theta).real
     slides = among(kinds(model.tree), TRANSLATIONS)
-    length = _unit_near(_extent(model, theta, slides))
+    length = unit_near(_extent(model, theta, slides))
     columns = among(model.tree.column_kind, TRANSLATIONS)
     units = [_row_unit(model, theta, int(k), columns, length) for k in measures]
     rows, names = np.array([unit for unit, _ in units], float), tuple(name for _, name in units)
@@ -111,10 +111,11 @@ def distance_of_ground(model: Model, theta: np.ndarray) -> float:
     stands = at_rest(model.tree)[model.tree.parent]
     points = model.tree.theta[stands, None] + P_P + np.arange(3)
     away = float(np.abs(theta[points].real).max(initial=0.0))
-    return max(1.0, _unit_near(away) / scales_of(model, theta).length) if away > 0.0 else 1.0
+    return max(1.0, unit_near(away) / scales_of(model, theta).length) if away > 0.0 else 1.0
 
 
-def _unit_near(extent: float) -> float:
+def unit_near(extent: float) -> float:
+    """The power of 1024 that is nearest to a size, in ratio; 1 for no size."""
     return STEP ** float(np.round(np.log(extent) / np.log(STEP))) if extent > 0.0 else 1.0
 
 
@@ -128,7 +129,7 @@ def _row_unit(model: Model, theta: np.ndarray, m: int, slides: np.ndarray, lengt
     which = measures.coordinate[measures.first[m] : measures.first[m + 1]]
     factors = np.abs(theta[measures.theta[m] : measures.theta[m] + which.size])
     terms = factors * np.where(slides[which], length, 1.0)
-    largest, unit = which[int(np.argmax(terms))], _unit_near(terms.max())
+    largest, unit = which[int(np.argmax(terms))], unit_near(terms.max())
     if slides[largest]:
         return unit, "m"
     return unit, "" if model.tree.column_kind[largest] in EULER_PARAMETERS else "rad"

@@ -13,11 +13,25 @@ from mbsim_cli.assembly.elements.measures import Identity
 from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measured, poses, poses_of_columns
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.model.codes import ROTATIONS, Measure
+from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
 from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, moved_by, of_columns
-from mbsim_cli.model.layout import MASS, MEASURE_SIZE, NONE, P_A, STEP, Curves, FlexibleTree, Followers, Measures, Pairs
+from mbsim_cli.model.layout import (
+    MASS,
+    MEASURE_SIZE,
+    NONE,
+    P_A,
+    P_B,
+    P_C,
+    P_P,
+    STEP,
+    Curves,
+    FlexibleTree,
+    Followers,
+    Measures,
+    Pairs,
+)
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.model.scales import Scales
+from mbsim_cli.model.scales import Scales, unit_near
 from mbsim_cli.spec.expressions.named_numbers import connected
 from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.system import cached_property
@@ -171,22 +185,27 @@ def wanted_rows(packed: Any) -> list[bool]:
         return [False] * len(measures)
     if not any(kind in _GEOMETRIC for kind, *_ in measures):
         return [True] * len(measures)
-    reach = np.where(among(kinds, ROTATIONS), np.pi, 1.0).tolist()  # in general position, of the order of a metre
+    reach = np.where(among(kinds, ROTATIONS), np.pi, 1.0).tolist()  # in general position
     draw = Random(0).uniform  # numpy.random takes some milliseconds to import
-    places = [[draw(-most, most) for most in reach] for _ in range(SAMPLES)]
+    places = [np.array([draw(-most, most) for most in reach]) for _ in range(SAMPLES)]
     return packed.system.settle(partial(_wanted, packed.tree, pairs, measures, places), by_theta=True)
 
 
 def _wanted(
-    tree: Any, pairs: Pairs, measures: Sequence[tuple[int, ...]], places: Sequence[list[float]], system: System
+    tree: Any, pairs: Pairs, measures: Sequence[tuple[int, ...]], places: Sequence[np.ndarray], system: System
 ) -> list[bool]:
-    """The same of equations by kind, pair and block of their measures, tried at some ``places``."""
+    """The same of equations by kind, pair and block of their measures, tried at some ``places``.
+
+    There translations are of the order of the unit of length.
+    """
     rows, wanted = [i for i, (kind, *_) in enumerate(measures) if kind in _GEOMETRIC], [True] * len(measures)
-    theta = system.theta.values().tolist()
-    for columns in places:
+    values = system.theta.values()
+    theta, units = values.tolist(), np.ones(len(tree.column_kind))
+    units[among(tree.column_kind, TRANSLATIONS)] = _length(tree, measures, values)
+    for place in places:
         if not rows:
             break
-        at = poses_of_columns(tree, theta, columns)
+        at = poses_of_columns(tree, theta, (place * units).tolist())
         for i in rows:
             kind, pair, block = measures[i]
             row = measured(at, pairs, kind, pair, theta, block)[1]
@@ -194,6 +213,13 @@ def _wanted(
             wanted[i] = any(abs(slope) > NOTHING * size for slope, size in zip(row, sizes, strict=True))
         rows = [i for i in rows if not wanted[i]]
     return wanted
+
+
+def _length(tree: Any, measures: Sequence[tuple[int, ...]], theta: np.ndarray) -> float:
+    """Unit of length that fits the points of joints and equations in the frames of their bodies."""
+    blocks = np.array([block for kind, _, block in measures if kind == Measure.PROJECTION], np.int64)
+    starts = np.concatenate([tree.theta + P_P, tree.theta + P_C, blocks + P_A, blocks + P_B])
+    return unit_near(float(np.abs(theta[starts[:, None] + np.arange(3)].real).max(initial=0.0)))
 
 
 def _sizes(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], block: int) -> Iterator[float]:
