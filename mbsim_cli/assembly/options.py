@@ -82,13 +82,15 @@ def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Opt
 def _step(stated: Any, numbers: Numbers, over: dict[str, Any], duration: float, interval: float | None) -> float:
     """Step in seconds; of an automatic one the longest that is tried, a whole part of the duration."""
     step = over.get("step", stated)
-    seconds = numbers(step) if isinstance(step, Number) else step
-    if step == AUTO:
+    automatic = step == AUTO
+    if automatic:
         seconds = duration / FIRST_STEPS if interval is None else min(duration / FIRST_STEPS, interval)
+    else:
+        seconds = numbers(step) if isinstance(step, Number) else step
     if not duration / seconds <= MOST_STEPS:  # of an override: numbers of the file are checked before
         count = f"{duration / seconds:.3g} steps of {seconds:g} s"
         raise UsageError(f"a duration of {duration:g} s has {count}, more than {MOST_STEPS:.0e}")
-    return duration / ceil(duration / seconds * (1 - 1e-9)) if step == AUTO else seconds
+    return duration / ceil(duration / seconds * (1 - 1e-9)) if automatic else seconds
 
 
 def warnings_of_settings(model_file: ModelFile, options: Options, choices: Mapping[str, Any]) -> list[str]:

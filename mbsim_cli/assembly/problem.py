@@ -436,8 +436,8 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: "
     """The problem with the start that closes its loops."""
     kept, kept_velocity = kept_by_constraints(equations, closing)
     theta, theta_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
-    numbers = [number for each in fields for number in each.numbers]  # that densities give, with effects on the start
-    moved = np.zeros((problem.theta.size, len(numbers)))
+    numbers = [number for each in fields for number in each.numbers]  # that densities give
+    moved = np.zeros((problem.theta.size, len(numbers)))  # with effects on the start
     if numbers:
         moved[numbers, np.arange(len(numbers))] = 1.0
         moved = start_from(equations, closing, problem.theta, moved)[1]

@@ -138,7 +138,7 @@ def _uses(problem: Problem, state: State) -> Iterator[tuple[int, str, float]]:
 
 
 def _called(problem: Problem, state: State) -> Iterator[tuple[int, str, float]]:
-    """Those that expressions of forces and states call."""
+    """Laws that expressions of forces and states call, with their arguments."""
     signals = problem.model.signals
     if not isinstance(signals, Signals) or Operation.LAW not in signals.code:
         return

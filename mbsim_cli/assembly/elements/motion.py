@@ -54,7 +54,7 @@ def acceleration_errors(time: np.ndarray, columns: np.ndarray, duration: float) 
 
     met, many = (time >= 0.0) & (time <= duration * (1.0 + WHOLE)), max(1, AT_ONCE // len(columns))
     for begin in range(0, columns.shape[1], many):
-        some, (errors, sizes) = columns[:, begin : begin + many], found[:, begin : begin + many]
+        some, (errors, sizes) = columns[:, begin : begin + many], found[:, begin : begin + many]  # views, filled below
         second = CubicSpline(time, some)(time, 2)
         for first in {0, (len(time) - 1) % 2}:  # so that both ends are met
             coarse = CubicSpline(time[first::2], some[first::2])(time[first::2], 2)

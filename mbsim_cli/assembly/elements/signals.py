@@ -279,7 +279,7 @@ class SignalTable:
 class _Read(NamedTuple):
     """An expression: steps behind the place of t, the place of the value, and numbers of the file by their places.
 
-    Beside ``line_of`` it is tried at motions at random.
+    All methods but ``line_of`` evaluate it at random motions.
     """
 
     steps: list[Step]

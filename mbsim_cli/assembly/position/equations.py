@@ -295,9 +295,9 @@ class Group:
         kept_for, found = self._known.get(z.tobytes(), (None, None))
         if kept_for is not theta:
             if self.is_geometric:
-                every = np.zeros(len(self._whole.problem.independent), z.dtype)
-                every[self.columns] = z * self.units
-                phi, J = self._whole.at(theta, every, self._every, self.bodies)
+                position = np.zeros(len(self._whole.problem.independent), z.dtype)
+                position[self.columns] = z * self.units
+                phi, J = self._whole.at(theta, position, self._every, self.bodies)
                 J = J[:, self.columns]
             else:
                 phi, J = self._of_coordinates(theta, z * self.units)
@@ -308,6 +308,7 @@ class Group:
         return found
 
     def _of_coordinates(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Equations that read coordinates alone, and their Jacobian, in the units of the model."""
         table, needed = self._whole.problem.model.measures, set(self.of_position)
         phi, J = np.zeros(len(self._every)), np.zeros((len(self._every), len(z)))
         starts, _ = self._whole.laws_at_start(theta)

@@ -195,7 +195,7 @@ def stated_position(geometry: Geometry, spec: AnyJoint) -> list[Scalar | None]:
                 values = euler_parameters(geometry.rotation(stated))
             else:
                 values = numbers.vector(stated if len(names) > 1 else (stated,))
-            found |= zip(names, values, strict=False)  # two of a position in a plane
+            found |= zip(names, values, strict=key != "position")  # two in a plane
     return [found.get(name) for name in _names(spec)]
 
 

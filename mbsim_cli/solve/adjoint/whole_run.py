@@ -277,7 +277,7 @@ class LoopSweep:
         for made in reversed(pieces):
             at_end = made is pieces[-1]
             seen = (record, hat, given) if at_end else (made.end, *nothing)
-            theta, adj = self._whole[0], self.found
+            (theta, _), adj = self._whole, self.found
             behind = adj.theta.copy()
             adj.theta[:] = 0.0
             if made.piece.is_short(self._step):
@@ -307,7 +307,8 @@ class LoopSweep:
         """Pull adjoints back through a piece made by Heun's method; return the adjoints (p,) of its length."""
         assert made.stage is not None
         at, adj, (_, zdd) = self._at(made), self.found, made.begun
-        length = at[1].h
+        _, control = at
+        length = control.h
         z, zd = self._unbalanced(at, end, adj.z, adj.zd, adj.zdd)
         by_mean = 0.5 * length * zd
         z, ahead = self._unbalanced(at, made.stage, z, np.zeros_like(zd), by_mean)
