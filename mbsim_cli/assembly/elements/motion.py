@@ -302,7 +302,7 @@ class MotionTable:
             [self._tables.column(spec, TABLE, name, suffix) for name in names] for suffix in (suffixes if names else ())
         ]
         if len(time) > 1:
-            slack = 1e-9 * max(duration, 1.0) if spec.extrapolate == "none" else np.inf
+            slack = 1e-9 * duration if spec.extrapolate == "none" else np.inf
             if time[0] > slack or time[-1] < duration - slack:
                 message = f"the table covers {time[0]:g} s to {time[-1]:g} s, the analysis 0 s to {duration:g} s"
                 hint = "times count from the start of the analysis; extrapolate: hold or linear continues it"

@@ -47,7 +47,7 @@ CODES = {code.name.lower(): code for code in Operation} | {
 }
 
 TRIES = 3  # motions at random, at which expressions are tried for continuity
-BEYOND = 1e-6  # s, behind a time and before it: where expressions are tried, too
+BEYOND = 1e-9  # of the run, behind a time and before it: where expressions are tried, too
 
 WATCHED = (*JUMPING, Operation.ATAN2)  # operations whose jumps a run warns of
 
@@ -58,6 +58,7 @@ class SignalTable:
     def __init__(self, system: System, measures: MeasureTable, laws: LawTable, sensors: SensorTable, options: Options):
         self._system, self._measures, self._laws, self._sensors = system, measures, laws, sensors
         self._forward, self._integrated = options.analysis == "forward_dynamics", options.integrated
+        self._duration = options.duration
         self.automatic: list[tuple[int, int]] = []  # as those of ``ForceTable``
         self.one_sided: list[int] = []  # laws of expressions that jump at a time and are undefined on a side of it
         self.steep: list[tuple[str, int]] = []  # expressions with an infinite slope at a time, and its place in theta
@@ -123,7 +124,7 @@ class SignalTable:
         else. So has a largest or smallest value of such lines, or a magnitude, in Runge-Kutta methods.
         """
         known, found, beside = set(fixed), list[Step](), list[Step]()
-        read = _Read(steps, result, time, fixed, self._system.geometry.numbers)
+        read = _Read(steps, result, time, fixed, self._system.geometry.numbers, self._duration)
         lines: dict[int, Line] = {time: lambda: (1.0, 0.0)}
         within = dict(lines)  # also where a line is held at a limit: it bends at another one as the line would
 
@@ -142,13 +143,14 @@ class SignalTable:
                 sides = partial(read.sides, place, (1.0, -1.0) if signed else (0.0, 1.0))
                 if line()[0] and np.isfinite(line()).all():
                     limit = _limit(line())
-                    ends = self._ends_steps(sides, limit)
-                    if _is_steep(sides, limit):
+                    near = BEYOND * read.size_of(limit)
+                    ends = self._ends_steps(sides, limit, near)
+                    if _is_steep(sides, limit, near):
                         self.steep.append((path, self._system.theta.add(_time(line))))
                         ends = ends and (self._integrated or read.has_rate(limit))
                     if ends and self._integrated:
                         name = add(place, *_switch(line, signed))
-                        if not _is_defined_beyond(sides, limit):
+                        if not _is_defined_beyond(sides, limit, near):
                             self.one_sided.append(laws[name])
                         operation, operands = law(name), (time,)
                     elif ends:
@@ -168,15 +170,14 @@ class SignalTable:
             found.append((operation, operands))
         return found + beside
 
-    def _ends_steps(self, sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
+    def _ends_steps(self, sides: Callable[[Scalar], list[Any]], limit: Scalar, near: float) -> bool:
         """Whether steps end where an expression, whose ``sides`` are as from ``_Read.sides``, compares t with a limit.
 
         Those of ALI3-P do where the expression bends; those of Runge-Kutta methods also where it jumps, but not where a
         side that bends is undefined beyond, as (t - a)**1.5: runs with shifted limits (``solve.sides``) read it there.
         """
-        before, behind = sides(limit)
-        bends = np.allclose(before, behind, rtol=1e-9, atol=1e-9)
-        return _is_defined_beyond(sides, limit) if bends and self._integrated else bends or self._integrated
+        bends = not _jumps(sides, limit, near)
+        return _is_defined_beyond(sides, limit, near) if bends and self._integrated else bends or self._integrated
 
     def add_branchings(self, places: Sequence[str]) -> tuple[Branching, ...]:
         """Record the inputs of expressions that may jump; ``places`` are those of all expressions in the file."""
@@ -287,6 +288,11 @@ class _Read(NamedTuple):
     time: int
     fixed: Mapping[int, Number]
     numbers: Numbers
+    duration: float
+
+    def size_of(self, t: Scalar) -> float:
+        """Size of times, s: of the run, or of t where that is later."""
+        return self.duration + abs(t)
 
     def line_of(self, place: int) -> tuple[Scalar, Scalar]:
         """The line of a place that depends on fixed numbers alone."""
@@ -317,8 +323,8 @@ class _Read(NamedTuple):
         return bool(np.all(np.abs(rate(0.0)) <= np.fmax(np.abs(rate(-1e-11)), np.abs(rate(1e-11)))))
 
     def _rate(self, t: Scalar, late: float) -> Any:
-        """The rate of the expression beside t."""
-        inputs, steps = self._at_random(0, t + late * (1.0 + abs(t)) + 1e-30j)
+        """The rate of the expression beside t, later by a part of the run."""
+        inputs, steps = self._at_random(0, t + late * self.size_of(t) + 1e-30j)
         return np.imag(Program(self.time + 1, steps, self.result).value(inputs)) / 1e-30
 
     def _at_random(self, seed: int, t: Scalar) -> tuple[list[Any], list[Step]]:
@@ -334,17 +340,28 @@ class _Read(NamedTuple):
         ]
 
 
-def _is_defined_beyond(sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
-    """Whether an expression, whose ``sides`` are as from ``_Read.sides``, is defined beside a limit as on it."""
+# Expressions beside a limit: ``sides`` are as from ``_Read.sides``, ``near`` is a time that is short for them.
+
+
+def _jumps(sides: Callable[[Scalar], list[Any]], limit: Scalar, near: float) -> bool:
+    """Whether an expression jumps at a limit: its sides differ there as much as nearby."""
+    before, behind = sides(limit)
+    with np.errstate(invalid="ignore"):  # where both sides are infinite
+        nearby = [np.abs(np.subtract(*sides(limit + late))) for late in (-near, near)]
+    little = np.nan_to_num(0.01 * np.fmax(*nearby), posinf=0.0)
+    return not np.isclose(before, behind, rtol=1e-9, atol=little).all()
+
+
+def _is_defined_beyond(sides: Callable[[Scalar], list[Any]], limit: Scalar, near: float) -> bool:
+    """Whether an expression is defined beside a limit as on it."""
     defined = np.isfinite(sides(limit))
-    return all(np.isfinite(sides(limit + late))[defined].all() for late in (-BEYOND, BEYOND))
+    return all(np.isfinite(sides(limit + late))[defined].all() for late in (-near, near))
 
 
-def _is_steep(sides: Callable[[Scalar], list[Any]], limit: Scalar) -> bool:
+def _is_steep(sides: Callable[[Scalar], list[Any]], limit: Scalar, near: float) -> bool:
     """Whether the slope of either side is infinite at a limit: it grows on the way there."""
-    far, near = 1e-9 * (1.0 + abs(limit)), 1e-11 * (1.0 + abs(limit))
     for sign in (-1.0, 1.0):
-        slopes = [np.abs(np.imag(sides(limit + sign * late + 1e-30j))) for late in (far, near)]
+        slopes = [np.abs(np.imag(sides(limit + sign * late + 1e-30j))) for late in (near, 0.01 * near)]
         if np.any(slopes[1] > 1.2 * slopes[0]):
             return True
     return False
