@@ -214,6 +214,31 @@ def test_reactions_do_not_depend_on_the_size():
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-12)
 
 
+SLIDER_CRANK_OF_SLIDES = """
+mbsim: 1
+constants: {m: SIZE}
+gravity: [0, -9.81*m, 0]
+points: {B: {crank: [0.3*m, 0, 0], rod: [0, 0, 0]}, C: {rod: [0.8*m, 0, 0], slider: [0, 0, 0]}}
+bodies:
+  crank: {mass: 1, center_of_mass: [0.15*m, 0, 0], inertia: {zz: 0.01*m**2}}
+  rod: {mass: 2, center_of_mass: [0.4*m, 0, 0], inertia: {zz: 0.1*m**2}}
+  slider: {mass: 1}
+joints:
+  A: {type: revolute, bodies: [ground, crank], point: origin, axis: z, initial: {angle: 1}}
+  B: {type: revolute, bodies: [crank, rod], point: B, axis: z, initial: {angle: -1.3}}
+  C: {type: revolute, bodies: [slider, rod], point: C, axis: z, cut: true}
+  D: {type: prismatic, bodies: [ground, slider], point: origin, axis: x, initial: {displacement: 0.94*m}}
+analysis: {step: 1e-3, duration: 5e-3}
+"""
+
+
+def test_sliding_coordinates_do_not_hide_equations_of_small_loops():
+    """At 1e-12 m one of both equations counted as met by all positions: these had sliding coordinates of a metre."""
+    for size in (1e-12, 1.0):
+        problem = assembly.build(mbsim.loads(SLIDER_CRANK_OF_SLIDES.replace("SIZE", str(size))).file).problem
+        assert problem.model.constraints.measure.size == 2
+
+
 SLIDER = """
 mbsim: 1
 gravity: [0, 0, 0]
@@ -244,6 +269,28 @@ def test_laws_of_any_size_may_not_jump(size):
     with pytest.raises(ModelError, match="the law is not continuous"):
         constants = f"{{type: constant, value: {size}}}, {{type: constant, value: {1.1 * size}}}"
         driven(f"{{type: piecewise, breaks: [0.5], laws: [{constants}]}}")
+
+
+PUSHED = """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {start: 0.3123}
+constants: {s: DURATION, N: SIZE}
+bodies: {cart: {mass: 1}}
+joints: {x: {type: prismatic, bodies: [ground, cart], point: origin, axis: x}}
+forces: {push: {type: force, point: cart.origin, value: ["N*if(t > start*s, FORCE, 0)", 0, 0]}}
+analysis: {step: s/1000, duration: s, sensitivity: {method: ddm}}
+"""
+
+
+@pytest.mark.parametrize("duration", [1e-6, 1, 1e5])
+@pytest.mark.parametrize("size", [1e-10, 1, 1e10])
+@pytest.mark.parametrize(("force", "bends"), [("1", False), ("t/s - start", True), ("(t/s - start)**1.5", True)])
+def test_forces_of_any_size_jump_or_bend(force, bends, size, duration):
+    """Below 1e-9 N jumps counted as bends, and derivatives by their times were halved."""
+    text = PUSHED.replace("FORCE", force).replace("SIZE", str(size)).replace("DURATION", str(duration))
+    problem = assembly.build(mbsim.loads(text).file).problem
+    assert len(event_times_of(problem, problem.theta_rho)) == bends
 
 
 @pytest.mark.parametrize("time", [1e-8, 1, 1e6])
