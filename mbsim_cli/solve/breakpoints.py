@@ -168,8 +168,7 @@ def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterat
             last = first + count - 2
             edges += [first + 1, last]
             edges += [first + 2 + int(k) for k in _jumping(theta, first, count)]
-            smooth = [first + 2 + int(k) for k in np.flatnonzero(moved[first + 2 : last])]
-            smooth = [number for number in smooth if number not in edges]
+            smooth = sorted({first + 2 + int(k) for k in np.flatnonzero(moved[first + 2 : last])}.difference(edges))
     for numbers, is_smooth in ((edges, False), (smooth, True)):
         for number in numbers:
             yield Breakpoint(float(theta[number].real), (int(number),), is_smooth)
