@@ -427,13 +427,12 @@ class _Writer:
 
     def write(self, blocks: Node, path: Path, outer: Values, instance: str) -> None:
         """Write out all blocks of a section ``repeat``, in an instance of the block around them."""
-        unnamed = (
-            type(blocks.value) is dict and "for" in blocks.value and "for" not in (blocks.value["for"].value or ())
-        )
-        if type(blocks.value) is not dict or unnamed:
-            if blocks.value is not None:
-                hint = "such as row in {row: {for: {i: [1, n]}}}"
-                self._report(RepeatError(blocks, "must be a mapping of blocks", hint), path)
+        if blocks.value is None:
+            return
+        called_for = blocks.value.get("for") if type(blocks.value) is dict else None  # a block of this name, or a loop
+        if type(blocks.value) is not dict or (called_for is not None and "for" not in (called_for.value or ())):
+            hint = "such as row in {row: {for: {i: [1, n]}}}"
+            self._report(RepeatError(blocks, "must be a mapping of blocks", hint), path)
             return
         for name, node in blocks.value.items():
             place = (*path, name)

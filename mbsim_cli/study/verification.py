@@ -534,22 +534,27 @@ def _by_differences(analysed: Analysed, parameters: list[str], seed: int) -> Ite
     for name in parameters:
         if why := undefined.get(label_of(name)):
             yield missing_derivative(analysed, name, why)
-    without: Mapping[str, str] = {}  # parameters that cannot change alone
+    known = {  # parameters that each objective has derivatives by
+        objective: [name for name in parameters if label_of(name) not in analysed.results[objective].undefined]
+        for objective in objectives
+    }
 
-    def rows() -> list[Comparison]:
-        alike: dict[tuple[str, ...], list[str]] = {}  # objectives by the parameters that they have derivatives by
-        for objective in objectives:
-            unknown = {*analysed.results[objective].undefined, *map(label_of, without)}
-            alike.setdefault(tuple(name for name in parameters if label_of(name) not in unknown), []).append(objective)
-        directions = (
-            (some, {name: parameters.index(name) for name in names}) for names, some in alike.items() if names
-        )
-        return [row for some, names in directions for row in along_direction(analysed, some, names, seed)]
+    def rows(without: Iterable[str] = ()) -> list[Comparison]:
+        alike: dict[tuple[str, ...], list[str]] = {}  # objectives by these parameters
+        for objective, names in known.items():
+            alike.setdefault(tuple(name for name in names if name not in without), []).append(objective)
+        found = list[Comparison]()
+        for shared, some in alike.items():
+            if shared:
+                places = {name: parameters.index(name) for name in shared}
+                found += along_direction(analysed, some, places, seed)
+        return found
 
     try:
         yield from rows()
     except ModelError:
         file, settings = analysed.file, analysed.settings
-        without = refused(file, parameters, lambda values: build(with_values(file, values), settings, []))
+        compared = [name for name in parameters if any(name in names for names in known.values())]
+        without = refused(file, compared, lambda values: build(with_values(file, values), settings, []))
         yield from not_compared(str(analysed.path), file, without)
-        yield from rows()
+        yield from rows(without)

@@ -322,7 +322,7 @@ def move_welds(tree, theta, motion, phi1_out, phi2_out):
 
 @kernel
 def add_weld_tangent(tree, theta, gamma, z, multiplier, T_out):
-    """Add what the forces of welds vary by as elastic coordinates move by gamma."""
+    """Add the variation of the forces of welds as elastic coordinates move by gamma."""
     for v in range(tree.weld.size):
         if _is_curved(tree, v):
             form, pull = _form(tree, v), -gamma * multiplier[tree.weld[v]]
