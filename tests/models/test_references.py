@@ -10,6 +10,7 @@ from tests.naive import euler_poinsot, mechanisms
 from tests.naive.maximal import gradient
 
 MODELS = Path(__file__).parents[2] / "models" / "benchmarks"
+TWIN = pytest.mark.slow  # seconds of the twin alone; test_models.py compares runs with the same numbers by default
 
 
 def checks(name: str) -> dict:
@@ -22,6 +23,7 @@ def sundials(times, **values):
     return None, None, mechanisms.sundials(**values)[1]
 
 
+@TWIN
 def test_rssr_motion():
     stated = checks("rssr_fourbar.yaml")
     position, spin, integrals = mechanisms.rssr()
@@ -34,6 +36,7 @@ def test_rssr_motion():
     assert np.allclose(integrals[-1], [stated["travel"]["value"], stated["turning"]["value"]], rtol=1e-8)
 
 
+@TWIN
 def test_rheonomic_motion():
     stated = checks("slider_crank_rheonomic.yaml")
     position, torque, integrals = mechanisms.rheonomic()
@@ -45,6 +48,7 @@ def test_rheonomic_motion():
     assert np.allclose(integrals[-1], [stated["travel"]["value"], stated["effort"]["value"]], rtol=1e-8)
 
 
+@TWIN
 def test_sundials_motion():
     stated = checks("slider_crank_sundials.yaml")
     position, integrals = mechanisms.sundials()
