@@ -106,9 +106,10 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_not_as_the_format_says_is_refused(mbsim, hostile, case):
+    """By ``inspect``; each third of them by ``plot`` too, which reads files by the same guard."""
     change, sentence = CASES[case]
     hostile(change)
-    for arguments in READERS:
+    for arguments in READERS if list(CASES).index(case) % 3 == 0 else READERS[:1]:
         done = mbsim(*arguments)
         assert done.code == 5 and sentence in done.err and done.err.count("\n") == 1, done
 
