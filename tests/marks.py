@@ -20,7 +20,11 @@ def by_kernels(models: Iterable[Path], long: tuple[str, ...] = ()) -> list:
 
 
 def _has_own(model: Path) -> bool:
-    """Whether it has bodies that deform, states, friction by bristles or by load, or forces by formulas."""
+    """Whether it has bodies that deform, states, friction by bristles or by load, forces by formulas, or contacts.
+
+    Contacts of open trees are compiled for quick tests (study/test_contact.py).
+    """
     text = (ROOT / model).read_text()
     states = {"states", "controllers", "controls"} & set(re.findall(r"^(\w+):", text, re.MULTILINE))
-    return model.parent.name == "flexible" or bool(states) or bool(_OWN.search(text))
+    touches = "type: contact" in text and "formulation: recursive" not in text
+    return model.parent.name == "flexible" or bool(states) or touches or bool(_OWN.search(text))

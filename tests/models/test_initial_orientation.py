@@ -30,9 +30,13 @@ WAYS = (
     ("recursive", "integrator: esdirk, tolerance: 1e-11,"),
     ("ali3p-rtdyn1", ""),
 )
+FORMED = ("conventional", "partial_recursive")  # compiled for slow tests alone
 CASES = [("spherical", "[ground, top]", ABOUT_Z, *way) for way in WAYS] + [
     (kind, bodies, turn, *WAYS[0])
     for kind, bodies, turn in product(("spherical", "floating"), ("[ground, top]", "[top, ground]"), TURNS)
+]
+MARKED = [
+    pytest.param(case, marks=[pytest.mark.interpreted] * (case[3] in FORMED), id="-".join(case)) for case in CASES
 ]
 
 SPINNING = """
@@ -72,7 +76,7 @@ def by_differences(path, values, h=1e-3):
     return np.stack(columns, axis=-1)
 
 
-@pytest.mark.parametrize("case", CASES, ids="-".join)
+@pytest.mark.parametrize("case", MARKED)
 def test_gradients_by_the_start_of_a_body_that_turns_freely(tmp_path, case):
     path = tmp_path / "model.yaml"
     path.write_text(TOP % case)

@@ -36,7 +36,10 @@ CUT = """
     {type: TYPE, bodies: [ground, cart], point: origin, axis: along, cut: true,
     initial: {displacement: 0.4, velocity: -0.5}}
 """
-OPEN = ["recursive", "conventional", "partial_recursive"]
+OPEN = [
+    "recursive",  # the others are compiled for slow tests alone
+    *(pytest.param(name, marks=pytest.mark.interpreted) for name in ("conventional", "partial_recursive")),
+]
 ALI3P = ["ali3p-rtdyn0", "ali3p-rtdyn1", NATURAL]
 
 
@@ -79,8 +82,8 @@ def agrees(shown, tolerance):
 @pytest.mark.parametrize("sensitivity", ["ddm", "adjoint"])
 @pytest.mark.parametrize("formulation", OPEN)
 def test_open_trees(tmp_path, formulation, sensitivity):
-    shown = found(tmp_path, TREE.replace("TYPE", "prismatic"), formulation=formulation, sensitivity=sensitivity)
-    agrees(shown, 1e-8)
+    chosen = {"formulation": formulation, "sensitivity": sensitivity, "step": 0.1}
+    agrees(found(tmp_path, TREE.replace("TYPE", "prismatic"), **chosen), 1e-8)
 
 
 @pytest.mark.parametrize("formulation", ALI3P)

@@ -352,6 +352,7 @@ analysis: {step: 8e-3, duration: 0.2, sensitivity: {method: ddm}}
 """
 
 
+@pytest.mark.interpreted
 def test_derivatives_that_impacts_hide_do_not_depend_on_the_size():
     """The estimated error of the largest one was equal to it, so that round-off decided whether it was kept."""
     found = []
