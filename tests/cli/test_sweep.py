@@ -227,12 +227,11 @@ def test_job_scripts_compute_all_shards(mbsim, model, tmp_path):
     assert alone.returncode and "SLURM_ARRAY_TASK_ID: is set by sbatch" in alone.stderr
 
 
-@pytest.mark.slow
 def test_no_shard_of_a_script_is_without_cases(mbsim, model, tmp_path):
     mbsim("sweep", model, "odd", "-o", "st", "--shard", "4/4")
     refused = mbsim("sweep", "script", "st", "--slurm", "--shards", "5")
     assert refused.code == 2 and "--shards 5 leaves some without a case, as there are 4" in refused.err
-    assert "4 shards of 4 cases" in mbsim("sweep", "script", "st", "--slurm").err
+    assert "4 shards of 4 cases" in mbsim("sweep", "script", "st", "--slurm").out
     assert "--array=1-4\n" in (tmp_path / "st" / "job.sh").read_text()
 
 

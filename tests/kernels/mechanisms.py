@@ -46,7 +46,7 @@ def branches(seed=2):
 PAIRS = ((2, 4), (4, 1), (GROUND, 3), (2, GROUND), (0, 2), (4, 0))  # other branch, ground, ancestors, both senses
 
 
-def everything(seed=7, own=True):
+def everything(seed=7, own=True, bushings=True):
     """A forked tree with every measure as a force and as a constraint, every law, every applied force.
 
     ``own``: with the forces that have kernels of their own. Without them its kernels are those that all models share.
@@ -71,7 +71,7 @@ def everything(seed=7, own=True):
         all_contacts(builder)
     builder.armature(0)
     builder.armature(6, 0)
-    if own:
+    if own and bushings:
         all_bushings(builder, laws)
     builder.every_sensor()
     return builder

@@ -79,9 +79,9 @@ def test_each_has_the_least_inertia_of_its_own_coordinates():
 
 @pytest.mark.slow
 def test_each_goes_as_it_goes_alone_in_space():
-    """A loop of other joints, and all kinds of elements: near each other, else laws with ends part the cases."""
+    """A loop of other joints, and all elements but bushings: near each other, else laws with ends part the cases."""
     assert assert_beside(any_numbers(loop(Joint.REVOLUTE, Joint.SPHERICAL), 8, 4, 1e-3)) == ([""] * 8, 0.0)
-    sentences, parted = assert_beside(any_numbers(everything(), 3, 2, 1e-6))
+    sentences, parted = assert_beside(any_numbers(everything(bushings=False), 3, 2, 1e-6))
     assert sentences == [""] * 3 and parted < 1.0
 
 
