@@ -28,6 +28,7 @@ from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.analysis import InverseDynamics
 from mbsim_cli.spec.joints import EULER_NAMES
 from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.rules.formulas import reads_multipliers
 from mbsim_cli.spec.sensors import CoordinateSensor
 from mbsim_cli.system import cached_property
 
@@ -218,6 +219,16 @@ def _check_frames(name: str, spec: joints.AnyJoint, system: System) -> None:
 _HINT = "use formulation: ali3p-rtdyn1"
 
 
+def check_multipliers(system: System, formulation: str) -> None:
+    """Record forces that depend on forces of constraints, which the equations of a formulation are not solved with."""
+    if formulation in ("ali3p-rtdyn0", "ali3p-rtdyn1"):
+        return
+    for path, number in system.model_file.moving:
+        if reads_multipliers(system.model_file, number):
+            message = f"it depends on forces of constraints: formulation {formulation} has no such forces"
+            system.issue(".".join(map(str, path)), message, _HINT)
+
+
 def check_natural(system: System) -> None:
     """Record what a model reads that natural coordinates do not have."""
     for name, joint in system.joints.items():
@@ -345,6 +356,8 @@ def pack(model_file: ModelFile, choices: Mapping[str, Any], released: Collection
     numbers = system.geometry.numbers
     options = _options_at(model_file, numbers, choices)
     inverse = options.analysis == "inverse_dynamics"
+    if options.analysis == "forward_dynamics":
+        check_multipliers(system, options.formulation)
     if inverse:
         check_inverse(system)
     elif options.open_tree:

@@ -1,7 +1,7 @@
 """Expressions of objectives, sensors and forces, and reference values of checks: what they read exists, and fits."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.spec.analysis import LINEAR, WITH_ADJOINT, FrequencyResponse, lacks_adjoint
 from mbsim_cli.spec.expressions.evaluate import check_formula, width
@@ -13,6 +13,9 @@ from mbsim_cli.spec.joints import EULER_NAMES
 from mbsim_cli.spec.objectives import MODAL, TRANSFERS, Check, Transfer
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.model_file import ModelFile
 
 
 def check(review: Review) -> None:
@@ -181,8 +184,7 @@ def _expression(review: Review, path: Path, number: Expression, of_parts: dict[s
             place, offset = _stated_at(review, path, law, column)
             hint = review.suggest(law, {*review.names("laws"), *KNOWN})
             review.report(place, f"unknown function or law {law!r}", hint, offset)
-    loads = [name for name in reading.names if name in model.sensors and model.sensors[name].type == "multiplier"]
-    if loads and (why := _no_multipliers(review)):
+    if reads_multipliers(model, number) and (why := _no_multipliers(review)):
         review.report(path, f"it depends on forces of constraints: {why[0]}", why[1])
     force = model.forces[str(path[1])]
     if isinstance(force, AppliedForce | AppliedTorque) and force.law is not None:
@@ -212,13 +214,17 @@ def _stated_at(review: Review, path: Path, name: str, offset: int) -> tuple[Path
     return path, offset
 
 
+def reads_multipliers(model: "ModelFile", number: Expression) -> bool:
+    """Whether an expression of the motion depends on forces of constraints, as friction by loads does."""
+    names = read_by(number.text, model.derived.parts).names
+    return any(name in model.sensors and model.sensors[name].type == "multiplier" for name in names)
+
+
 def _no_multipliers(review: Review) -> tuple[str, str] | None:
-    """Why forces cannot depend on multipliers here, and what would do; None where they can."""
+    """Why forces cannot depend on multipliers in any formulation, and what would do; None where they can."""
     analysis, model = review.model.analysis, review.model
     if analysis.type != "forward_dynamics":
         return f"type: {analysis.type} has no such forces", "forward dynamics has"
-    if analysis.formulation not in ("ali3p-rtdyn0", "ali3p-rtdyn1"):
-        return f"formulation {analysis.formulation} has no such forces", "use formulation: ali3p-rtdyn1"
     if any(body.flexible is not None for body in model.bodies.values()):
         return "models with bodies that deform have no such forces", "give friction a loss instead of dynamic"
     return None

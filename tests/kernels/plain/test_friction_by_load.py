@@ -172,5 +172,12 @@ def test_a_loop_in_a_plane_is_held_once_across_it(tmp_path):
 def test_what_is_refused(tmp_path, old, new, sentence):
     text = PENDULUM.replace("STEP", "1e-3").replace("AGREEMENT", "adjoint")
     with pytest.raises(ModelError) as error:
-        mbsim.load(written(tmp_path, text.replace(old, new)))
+        mbsim.load(written(tmp_path, text.replace(old, new))).run()
     assert re.search(sentence, str(error.value)), str(error.value)
+
+
+@pytest.mark.parametrize("formulation", ["ali1p-rtdyn1", "ali3p-natural", "recursive"])
+def test_an_option_that_chooses_a_formulation_without_it_is_refused(tmp_path, formulation):
+    model = mbsim.load(written(tmp_path, PENDULUM.replace("STEP", "1e-3").replace("AGREEMENT", "adjoint")))
+    with pytest.raises(ModelError, match=f"friction: it depends on forces of constraints: formulation {formulation}"):
+        model.run(formulation=formulation)
