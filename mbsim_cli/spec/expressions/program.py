@@ -178,6 +178,7 @@ FUNCTIONS: dict[str, Elementary] = {
 FUNCTIONS = {name: each._replace(name=name) for name, each in FUNCTIONS.items()}
 _OTHERS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, NEGATE, SIGN, LESS, LESS_EQUAL, SELECT)
 OPERATIONS = FUNCTIONS | {each.name: each for each in _OTHERS}
+BENDING = ("abs", "min", "max", "sign", "less", "less_equal", "select", "norm", "hypot")  # with jumps or corners
 
 
 Step = tuple[Elementary, tuple[int, ...]]  # an operation, and the places of its arguments
@@ -196,6 +197,11 @@ class Program:
     def reads(self, place: int) -> bool:
         """Whether an input has an influence."""
         return place in self._reached
+
+    @property
+    def bends(self) -> bool:
+        """Whether it may jump or have a corner."""
+        return any(operation.name in BENDING for operation, _ in self._steps)
 
     def value(self, inputs: Sequence[Any]) -> Any:
         """Value at the inputs: numbers or arrays of one shape, real or complex; nothing warns of what is not finite."""
@@ -498,6 +504,11 @@ class Integrand:
     def parameters(self) -> tuple[str, ...]:
         """Parameters that the expression depends on other than through sensors."""
         return tuple(self._expressions.chain((name, 1.0) for name in self._names))
+
+    @property
+    def bends(self) -> bool:
+        """Whether it may jump or have a corner."""
+        return self._program.bends
 
     def value(self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None) -> Any:
         """Return f, shape (B,); ``values`` replaces parameter values."""
