@@ -39,6 +39,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import PENALTY_RATIO
 from mbsim_cli.solve.least_inertia import least_of_joints
 from mbsim_cli.spec import with_values
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.geometry import IDENTITY, ZERO
 from mbsim_cli.spec.model_file import ModelFile
 
@@ -300,6 +301,8 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     closing = _closed(packing, equations)
     broken = mechanism.check_identities(system, declared, packed.identities)
     _require_finite(system, declared, closing)
+    end = end_of(model_file, packing.choices.get("duration"))
+    _require_times(packing, end)
     system.stop()
     fields: Sequence[DensityField] = []
     if system.elastic:
@@ -314,7 +317,6 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
         problem = in_natural_coordinates(started)
     else:
         problem = started
-    end = end_of(model_file, packing.choices.get("duration"))
     warnings = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.warnings]
     warnings += warnings_of_settings(model_file, packing.options, packing.choices)
     warnings += [
@@ -421,6 +423,16 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
         if not system.issues and (inverse or analysis == "kinematics"):
             mechanism.check_wholly_driven(system, problem, closing)
     return closing
+
+
+def _require_times(packing: Packing, end: Number | None) -> None:
+    """Record objectives at a time that the analysis does not pass."""
+    duration = np.inf if end is None else packing.numbers(end).real
+    for name, objective in packing.model_file.objectives.items():
+        if objective.at is None or 0.0 <= (time := packing.numbers(objective.at.time).real) <= duration:
+            continue
+        message = f"{time:g} s lies outside of the analysis, which lasts {duration:g} s"
+        packing.system.issue(f"objectives.{name}.at.time", message)
 
 
 def _require_finite(system: System, problem: Problem, closing: Closing) -> None:

@@ -332,3 +332,11 @@ def test_a_parameter_named_like_an_option_goes_into_a_mapping(model, tmp_path):
         named.run(L=1.0, parameters={"L": 1.0})
     with pytest.raises(UsageError, match="parameters must be a mapping"):
         named.run(parameters=3.0)
+
+
+@pytest.mark.parametrize("beyond", [{"duration": 0.2}, {"parameters": {"T": 0.6}}])
+def test_a_value_at_a_time_that_the_run_does_not_reach_is_refused(beyond):
+    text = PENDULUM.replace("parameters:\n", "parameters:\n  T: 0.3\n")
+    model = mbsim.loads(text.replace("objectives: {", "objectives: {then: {at: {time: T, value: angle}}, "))
+    with pytest.raises(ModelError, match=r"objectives.then.at.time: 0.[36] s lies outside of the analysis"):
+        model.run(sensitivity="none", **beyond)

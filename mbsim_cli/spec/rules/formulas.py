@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from mbsim_cli.spec.analysis import LINEAR, WITH_ADJOINT, FrequencyResponse, lacks_adjoint
 from mbsim_cli.spec.expressions.evaluate import check_formula, width
 from mbsim_cli.spec.expressions.named_numbers import shown, sort
-from mbsim_cli.spec.expressions.number import TIME, VELOCITY, Expression, Number, coordinate_in, read_by, sensor_in
+from mbsim_cli.spec.expressions.number import TIME, VELOCITY, Expression, coordinate_in, read_by, sensor_in
 from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, ExpressionError, calls_of_laws, names, parse
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
 from mbsim_cli.spec.joints import EULER_NAMES
@@ -37,7 +37,9 @@ def check(review: Review) -> None:
             _transfer(review, path, getattr(objective, objective.kind))
             continue
         if objective.at is not None:
-            _time(review, (*path, "time"), objective.at.time)
+            if model.analysis.type in ("equilibrium", *LINEAR):
+                message = f"type: {model.analysis.type} has one time point"
+                review.report((*path, "time"), message, "final: reads it")
             path = (*path, "value")
         if objective.kind == "expression":
             _formula(review, path, objective.text, {**plain, **objectives}, "objective", review.names("sensors"))
@@ -65,16 +67,6 @@ def _transfer(review: Review, path: Path, given: Transfer) -> None:
         if listed and not any(name == one or name.startswith(f"{one}.") for one in listed):
             near = review.suggest(name, listed) or f"there are {', '.join(listed)}"
             review.report((*path, key), f"{name!r} is no {key} of the analysis", near)
-
-
-def _time(review: Review, path: Path, time: Number) -> None:
-    """Report a time that the analysis does not pass."""
-    analysis, value = review.model.analysis, review.value(time)
-    duration = review.value(getattr(analysis, "duration", None))
-    if analysis.type in ("equilibrium", *LINEAR):
-        review.report(path, f"type: {analysis.type} has one time point", "final: reads it")
-    elif value is not None and duration is not None and not 0 <= value <= duration:
-        review.report(path, f"{value:g} s lies outside of the analysis, which lasts {duration:g} s")
 
 
 def _formula(
