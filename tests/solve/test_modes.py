@@ -121,6 +121,18 @@ def test_a_motion_that_is_not_steady_is_reported(tmp_path, second):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("times", [[0, 1, 2], [-2, -1, 0]])
+def test_a_table_may_begin_or_end_at_the_point(tmp_path, times):
+    """Behind its end it has no value, with which the motion a moment before or after could be compared."""
+    drive = f"""
+laws: {{push: {{type: spline, times: {times}, values: [0, 0, 0]}}}}
+forces: {{motor: {{type: drive, coordinate: O.angle, law: push}}}}
+"""
+    found = found_in(problem_of(PENDULUM + drive, tmp_path))
+    assert found.value == pytest.approx([1j * np.sqrt(9.81 * np.cos(1.0))], rel=TIGHT)
+    assert found.drift == pytest.approx([3.0 * np.tan(1.0) / 2.0 / abs(found.value[0])], rel=1e-3)
+
+
 def test_double_pendulum(tmp_path):
     found = found_in(problem_of(DOUBLE, tmp_path))
     values = np.array([0.7, 0.4, 1.3, 0.6])

@@ -1,10 +1,12 @@
 """Modes of linear equations M q" + C q' + K q = 0, how they vary with M, C and K, and the analysis of them."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.model.scales import units_of
 from mbsim_cli.solve.equilibrium import start_at_equilibrium
@@ -288,7 +290,8 @@ def drift(modes: Modes, linear: Linearising) -> np.ndarray:
     """Relative changes (k,) of eigenvalues within their own time constants, as M, C and K change along the motion.
 
     Their rates are central differences over a part of the shortest of three times: those in which the velocity and the
-    acceleration move a coordinate by its unit, and the time constant of the slowest mode.
+    acceleration move a coordinate by its unit, and the time constant of the slowest mode. Where laws of time begin or
+    end at the point, they are differences to one side.
     """
     instant = linear.equations.instant
     state, (units, _) = instant.state, units_of(instant.model, instant.theta)
@@ -298,7 +301,12 @@ def drift(modes: Modes, linear: Linearising) -> np.ndarray:
         min(np.abs(modes.value), default=1.0),
     )
     step = MOMENT / max(rates)
-    ahead, behind = (_matrices(linear.at(linear.point.moved(h, state.zd, state.zdd))) for h in (step, -step))
-    dM, dC, dK = (((one - other) / (2.0 * step))[None] for one, other in zip(ahead, behind, strict=True))
-    d_value = derivatives(modes, _matrices(linear.equations), (dM, dC, dK))[0][:, 0]
+    beside = {0.0: _matrices(linear.equations)}
+    for h in (step, -step):
+        with suppress(AnalysisError):  # no value of a law of time
+            beside[h] = _matrices(linear.at(linear.point.moved(h, state.zd, state.zdd)))
+    first, last = min(beside), max(beside)
+    pairs = zip(beside[last], beside[first], strict=True)
+    dM, dC, dK = (((one - other) / (last - first or 1.0))[None] for one, other in pairs)
+    d_value = derivatives(modes, beside[0.0], (dM, dC, dK))[0][:, 0]
     return np.abs(d_value) / np.maximum(np.abs(modes.value) ** 2, 1e-300)
