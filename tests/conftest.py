@@ -46,7 +46,8 @@ if COMPILER == "none":
 settings.register_profile("mbsim", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 settings.load_profile("mbsim")
 
-WITHOUT_COMPILER = "kernels as plain Python; tests/kernels/test_without_compiler.py runs them in other processes"
+WITHOUT_COMPILER = "kernels as plain Python; tests/kernels/test_without_compiler.py runs them in another process"
+PLAIN = "tests/kernels/plain/"  # tests of single kernels, which only plain Python can call
 NEEDS_NO_KERNELS = ("kernels/test_without_compiler", "spec/", "io/", "report/", "reduction/")
 
 FAST = ("spec/", "io/", "assembly/", "report/")  # half a minute: model files, arrays, result files and pictures
@@ -55,6 +56,8 @@ FAST = ("spec/", "io/", "assembly/", "report/")  # half a minute: model files, a
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item):
     """Mark tests of these folders as fast, so that ``pytest -m fast`` runs them; skip what others are to interpret."""
+    if item.nodeid.startswith(PLAIN):
+        item.add_marker("interpreted")
     if COMPILER != "none" and item.get_closest_marker("interpreted"):
         item.add_marker(pytest.mark.skip(reason=WITHOUT_COMPILER))
     if item.nodeid.startswith(tuple(f"tests/{name}" for name in FAST)) and not item.get_closest_marker("slow"):

@@ -199,6 +199,7 @@ analysis: {formulation: ali3p-natural, step: 5e-3, duration: 0.1, tolerance: 1e-
 """
 
 
+@pytest.mark.interpreted
 def test_what_two_couplings_hold_together_does_not_give_way(tmp_path):
     """Both are nearly one, so that little of what penalties hold is across them; the derivative was 1e-3."""
     path = tmp_path / "model.yaml"

@@ -32,6 +32,7 @@ constraints:
 """
 AGREEING, OPPOSED = ("0.05", "2"), ("0.1", "1")  # amplitude and frequency: positions and velocities agree at the start
 STEP = 5e-3
+FORMULATIONS = ["ali3p-rtdyn1", pytest.param("ali3p-natural", marks=pytest.mark.interpreted)]
 
 
 def gap(time):
@@ -62,23 +63,26 @@ def test_a_run_ends_where_its_constraints_contradict_each_other(tmp_path, sensit
     assert "'one'" in sentence and "'other'" in sentence
 
 
+@pytest.mark.interpreted
 def test_in_natural_coordinates_as_well(tmp_path):
-    _, sentence = broken(problem_of(tmp_path, OPPOSED, formulation="ali3p-natural"))
+    with np.errstate(all="ignore"):  # numpy warns of overflows where nothing is compiled
+        _, sentence = broken(problem_of(tmp_path, OPPOSED, formulation="ali3p-natural"))
     assert "contradict each other" in sentence and "'one'" in sentence and "'other'" in sentence
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_constraints_that_agree_are_left_alone(tmp_path, formulation):
     blocks = list(forward(problem_of(tmp_path, AGREEING, formulation=formulation)))
     assert blocks[-1].time[-1] == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("number", [np.nan, np.inf, 1e200])
 def test_positions_that_ran_away_tell_nothing(tmp_path, formulation, number):
     run = start(problem_of(tmp_path, OPPOSED, formulation=formulation))
     position = np.full(run.state.z.size, number)
-    assert run.consistency.contradiction_at(position, run.work.kin.expected, 0.1) is None
+    with np.errstate(all="ignore"):
+        assert run.consistency.contradiction_at(position, run.work.kin.expected, 0.1) is None
 
 
 def test_what_stays_open_is_told_wherever_an_iteration_put_it(tmp_path):

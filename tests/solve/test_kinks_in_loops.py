@@ -15,6 +15,7 @@ from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.verification import complex_steps
+from tests.marks import NATURAL
 
 R, L, RODS, PISTON, BOB, ARM, G, END, HEIGHT = 0.2, 0.6, 0.9, 1.1, 0.4, 0.25, 9.81, 0.48, 3.0
 CRANK, START = 0.05, 0.7  # inertia about the pin; angle
@@ -171,7 +172,7 @@ INSTANTS = {  # by a step of 8 ms
 }
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn0", "ali3p-rtdyn1", NATURAL])
 @pytest.mark.parametrize("drives", [False, True], ids=["torque", "driven"])
 @pytest.mark.parametrize("where", INSTANTS)
 def test_values_and_derivatives_are_of_second_order(where, drives, formulation):

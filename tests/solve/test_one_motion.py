@@ -21,7 +21,6 @@ LOOPS = {
     "benchmarks/whipple_bicycle": 40, "benchmarks/slider_crank_sundials": 40,
 }  # fmt: skip
 OTHERS = [  # families of systems and integrators that have kernels of their own
-    ("fivebar", 40, {"formulation": "ali3p-natural"}),
     ("double_pendulum", 40, {"integrator": "dop853"}),
     ("double_pendulum", 40, {"integrator": "esdirk"}),
     pytest.param("flexible/slider_crank", 30, {}, marks=pytest.mark.slow),

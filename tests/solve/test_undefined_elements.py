@@ -50,7 +50,7 @@ def test_a_constraint_between_points_that_coincide(tmp_path, place):
         list(forward(assemble(tmp_path, model, **STEPS).problem))
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", pytest.param("ali3p-natural", marks=pytest.mark.interpreted)])
 def test_points_that_coincide_but_for_round_off(tmp_path, formulation):
     """The direction would be one of round-off, and so would be all results."""
     problem = assemble(tmp_path, text(FORCES["both"], 1 + 3e-16), formulation=formulation, **STEPS).problem

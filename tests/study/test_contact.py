@@ -54,6 +54,7 @@ def test_restitution_is_exact_for_stiff_contacts(tmp_path, e):
     assert (found["on_ball"][:, 2] >= 0.0).all()
 
 
+@pytest.mark.interpreted
 def test_a_ball_at_rest_presses_with_its_weight(tmp_path):
     text = BALL.replace("type: floating", "type: prismatic, point: origin, axis: z").replace(
         "initial: {position: [0, 0, h], velocity: [v0, 0, 0]}", "initial: {displacement: 0.1}"
@@ -140,6 +141,7 @@ analysis: {step: 8e-3, duration: 0.2, sensitivity: {method: ddm, parameters: all
 """
 
 
+@pytest.mark.interpreted
 def test_check_blames_no_derivative_that_steps_hide(tmp_path):
     """Differences of runs with the same steps converge, to a number that is as wrong."""
     path = tmp_path / "ball.yaml"
@@ -150,6 +152,8 @@ def test_check_blames_no_derivative_that_steps_hide(tmp_path):
     assert "forces begin within steps" in missing[0].message
     # derivatives of another objective are compared, also by these parameters
     assert [(row.objective, row.passed) for row in rows if row.kind == "numerical"] == [("early", True)]
+    adjoint = mbsim.run(path, sensitivity="adjoint").objectives["way"]  # which lacks the same
+    assert adjoint.undefined.keys() == {"h", "k"}
 
 
 @pytest.mark.slow

@@ -128,7 +128,7 @@ def _difference(model, name):
 
 def test_a_direction_of_all_numbers_of_a_loop():
     """Of the five-bar's numbers those out of its plane have no derivative, and the others' is that of differences."""
-    settings = Settings(all_numbers=True, method="ddm", step=0.01, duration=5.0)
+    settings = Settings(all_numbers=True, method="ddm", step=0.01, duration=5.0, without=("ali3p-natural",))
     rows = verify(MODELS / "fivebar.yaml", settings, 0, SILENT)
     undefined = [row.parameter for row in rows if row.kind == "undefined"]
     assert len(undefined) == 10 and all(name.endswith(".z") for name in undefined)

@@ -114,14 +114,16 @@ def test_what_does_not_move_the_closest_approach_keeps_its_derivative(model):
     assert set(why) == {"a"} and end.by("L") == pytest.approx(-1.6743, rel=1e-3)
 
 
-def test_a_ball_that_comes_to_rest_on_the_ground_has_derivatives(model):
+# contacts in steps of ALI3-P are compiled for slow tests alone
+@pytest.mark.parametrize("way", [pytest.param(WAYS[0], marks=pytest.mark.slow), WAYS[-1]], ids=str)
+def test_a_ball_that_comes_to_rest_on_the_ground_has_derivatives(model, way):
     data = ball(duration=2.0)
     data["parameters"] = {"v0": -1.0, "H": 0.3, "k": 1e5}
     data["joints"]["J"]["initial"]["displacement"] = "H"
     data["forces"]["ceiling"] = PLANE | {
         "plane": {"point": "ground.origin", "normal": "ground.z"}, "radius": 0.1, "dissipation": 3.0,
     }  # fmt: skip
-    end, why = of_end(model(data).run())
+    end, why = of_end(model(data).run(**way))
     assert not why and abs(end.by("v0")) < 1e-6
 
 
@@ -153,9 +155,10 @@ def test_errors_are_as_large_as_estimated_whether_something_is_touched_or_not(mo
 
 
 @pytest.mark.parametrize("step", [2e-3, 4e-3])
-def test_errors_through_a_soft_contact_fall_with_the_square_of_the_step(model, step):
+@pytest.mark.parametrize("force", [STOP, pytest.param(PLANE, marks=pytest.mark.slow)], ids=["stop", "contact"])
+def test_errors_through_a_soft_contact_fall_with_the_square_of_the_step(model, force, step):
     """Derivatives count as of order 3/2, as the force begins: their errors are estimated up to twice too large."""
-    data = ball(PLANE, step=step, duration=0.4)
+    data = ball(force, step=step, duration=0.4)
     data["joints"]["J"]["initial"] |= {"displacement": 0.9}
     data["parameters"] |= {"v0": 2.0, "k": 50.0}
     data["objectives"]["mean"] = {"integral": "z**2"}
