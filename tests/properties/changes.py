@@ -133,8 +133,10 @@ class Base:
         elif dot and body in ("ground", *self.load().bodies):
             likely = [f"{body}.{name}" for name in OF_BODIES] + near
         else:
-            sections = [name for section in self.data.values() if isinstance(section, dict) for name in section]
-            likely = [*near, *SPARE, *sections]
+            sections = [section for section in self.data.values() if isinstance(section, dict)]
+            own = [section for section in sections if leaf.value in section]  # no others hold what may stand here
+            likely = [*near, *(name for section in own for name in section), *SPARE]
+            likely += [] if own else [name for section in sections for name in section]
         return [name for name in dict.fromkeys(likely) if name != leaf.value]
 
 
