@@ -139,12 +139,12 @@ def test_tables_too(mbsim, hostile, variant, case):
     assert done.code == 3 and "cannot read" in done.err
 
 
-def test_a_crash_of_the_library_is_a_damaged_file(fivebar, monkeypatch):
-    assert quarantine.fault_of(fivebar, lambda path: None) == ""
-    assert quarantine.fault_of(fivebar, lambda path: 1 / 0) == "division by zero"
-    assert quarantine.fault_of(fivebar, lambda path: os.kill(os.getpid(), signal.SIGSEGV)) == quarantine.CRASHED
+def test_a_crash_of_the_library_is_a_damaged_file(small, monkeypatch):
+    assert quarantine.fault_of(small, lambda path: None) == ""
+    assert quarantine.fault_of(small, lambda path: 1 / 0) == "division by zero"
+    assert quarantine.fault_of(small, lambda path: os.kill(os.getpid(), signal.SIGSEGV)) == quarantine.CRASHED
     monkeypatch.setattr(quarantine, "PATIENCE", 0.2)
-    assert quarantine.fault_of(fivebar, lambda path: time.sleep(600)) == quarantine.HANGS
+    assert quarantine.fault_of(small, lambda path: time.sleep(600)) == quarantine.HANGS
 
 
 def test_a_file_that_the_library_turns_in_circles_on(fivebar, monkeypatch):
@@ -154,6 +154,13 @@ def test_a_file_that_the_library_turns_in_circles_on(fivebar, monkeypatch):
 
     monkeypatch.setattr(quarantine, "PROCESSOR", 1)
     assert quarantine.fault_of(fivebar, circles) == quarantine.HANGS
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A file of a few bytes: looks at larger ones are waited for longer."""
+    (tmp_path / "small").write_bytes(b"small")
+    return tmp_path / "small"
 
 
 @pytest.fixture
@@ -176,23 +183,23 @@ def seen(monkeypatch):
     return fifth
 
 
-def test_a_machine_that_is_busy_makes_no_file_hang(fivebar, seen):
+def test_a_machine_that_is_busy_makes_no_file_hang(small, seen):
     """A look that goes on is waited for: that of 20 000 sensors was given up where it got a fifth of a processor."""
     read, write = os.pipe()
     seen(lambda child: os.write(write, b"go on"), lambda number, state, spent: (state, [number]))
-    assert quarantine.fault_of(fivebar, lambda path: os.read(read, 5)) == ""
+    assert quarantine.fault_of(small, lambda path: os.read(read, 5)) == ""
 
 
 @pytest.mark.parametrize("state", "RD")
-def test_what_waits_for_a_processor_or_a_disk_does_not_hang(fivebar, seen, state):
+def test_what_waits_for_a_processor_or_a_disk_does_not_hang(small, seen, state):
     read, write = os.pipe()
     seen(lambda child: os.write(write, b"go on"), lambda number, _, spent: (state, spent))
-    assert quarantine.fault_of(fivebar, lambda path: os.read(read, 5)) == ""
+    assert quarantine.fault_of(small, lambda path: os.read(read, 5)) == ""
 
 
-def test_what_somebody_has_stopped_does_not_hang(fivebar, seen):
+def test_what_somebody_has_stopped_does_not_hang(small, seen):
     seen(lambda child: os.kill(child, signal.SIGCONT))
-    assert quarantine.fault_of(fivebar, lambda path: os.kill(os.getpid(), signal.SIGSTOP)) == ""
+    assert quarantine.fault_of(small, lambda path: os.kill(os.getpid(), signal.SIGSTOP)) == ""
 
 
 def test_states_are_those_of_the_system():
