@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-_OWN = re.compile(r"law: bristle|friction: \{dynamic|value: .*(step5|tanh)\(")
+_OWN = re.compile(r"law: bristle|type: contact|friction: \{dynamic|value: .*(step5|tanh)\(")
 NATURAL = pytest.param("ali3p-natural", marks=pytest.mark.slow)
 
 
@@ -20,11 +20,7 @@ def by_kernels(models: Iterable[Path], long: tuple[str, ...] = ()) -> list:
 
 
 def _has_own(model: Path) -> bool:
-    """Whether it has bodies that deform, states, friction by bristles or by load, forces by formulas, or contacts.
-
-    Contacts of open trees are compiled for quick tests (study/test_contact.py).
-    """
+    """Whether it has bodies that deform, states, contacts, friction by bristles or by load, or forces by formulas."""
     text = (ROOT / model).read_text()
     states = {"states", "controllers", "controls"} & set(re.findall(r"^(\w+):", text, re.MULTILINE))
-    touches = "type: contact" in text and "formulation: recursive" not in text
-    return model.parent.name == "flexible" or bool(states) or touches or bool(_OWN.search(text))
+    return model.parent.name == "flexible" or bool(states) or bool(_OWN.search(text))

@@ -108,7 +108,7 @@ def answers(seeds: range, whole: bytes) -> Iterator[tuple[int, int, float, float
         yield (int(seed), int(found[0]), *map(float, found[1:])) if found else (int(seed), status, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("count", [24, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [12, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_damaged_files(count, mbsim, fivebar, tmp_path, record_property):
     whole, counts = fivebar.read_bytes(), collections.Counter()
     Path("m.yaml").write_text(DRIVEN)  # what children need is imported here

@@ -82,6 +82,7 @@ def to_segment(p, along, half):
     return np.linalg.norm(p - np.outer(np.linspace(-half, half, 100001), along), axis=1).min()
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("shape", "face", "penetration"),
     [
@@ -105,6 +106,7 @@ def test_penetrations_are_those_of_the_geometry(tmp_path, shape, face, penetrati
     assert np.isclose(found["F"][0], 1e4 * max(penetration, 0.0) ** 1.5, rtol=1e-5)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("shape", "heights"),
     [
@@ -126,6 +128,7 @@ def test_parts_are_summed(tmp_path, shape, heights):
     assert np.isclose(found["G"][0, 2], found["F"][0])
 
 
+@pytest.mark.interpreted
 def test_impact_is_that_of_adams(tmp_path):
     """F = K d^e + c STEP(d, 0, 0, depth, 1) d', never negative."""
     text = TEXT.replace("stiffness: 1e4", "stiffness: 1e4\n    exponent: 2.2\n    impact: {damping: 200, depth: 0.02}")
@@ -141,6 +144,7 @@ def test_impact_is_that_of_adams(tmp_path):
     np.testing.assert_allclose(found["F"][sure], np.maximum(force, 0)[sure], atol=1e-9)
 
 
+@pytest.mark.interpreted
 def test_stiffness_by_hertz(tmp_path):
     text = TEXT.replace("stiffness: 1e4", "youngs_modulus: [2e6, 1e6]\n    poisson_ratio: [0.3, 0.45]")
     face = "{type: sphere, center: table.origin, radius: 0.2}"
