@@ -104,6 +104,7 @@ def _relative_inverse_inertia(J: np.ndarray, mass: np.ndarray, counted: np.ndarr
 ROUNDED = 1e-3  # rad, or the mechanism's unit of length: smaller changes are rounding in the file
 CARRIED = 0.1  # the same bound if the caller has replaced parameters
 FAR = 1.0  # rad: angle of a loop without stated initial values beyond which another closed position may be meant
+LATE = 1e-9  # of the duration: round-off of a time at its end
 MOST_SHOWN = 6
 
 
@@ -429,7 +430,7 @@ def _require_times(packing: Packing, end: Number | None) -> None:
     """Record objectives at a time that the analysis does not pass."""
     duration = np.inf if end is None else packing.numbers(end).real
     for name, objective in packing.model_file.objectives.items():
-        if objective.at is None or 0.0 <= (time := packing.numbers(objective.at.time).real) <= duration:
+        if objective.at is None or 0.0 <= (time := packing.numbers(objective.at.time).real) <= duration * (1.0 + LATE):
             continue
         message = f"{time:g} s lies outside of the analysis, which lasts {duration:g} s"
         packing.system.issue(f"objectives.{name}.at.time", message)

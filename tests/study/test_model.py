@@ -340,3 +340,10 @@ def test_a_value_at_a_time_that_the_run_does_not_reach_is_refused(beyond):
     model = mbsim.loads(text.replace("objectives: {", "objectives: {then: {at: {time: T, value: angle}}, "))
     with pytest.raises(ModelError, match=r"objectives.then.at.time: 0.[36] s lies outside of the analysis"):
         model.run(sensitivity="none", **beyond)
+
+
+def test_a_value_at_the_end_may_be_off_by_round_off():
+    text = PENDULUM.replace("parameters:\n", "parameters:\n  T: 0.1 + 0.2\n")
+    model = mbsim.loads(text.replace("objectives: {", "objectives: {then: {at: {time: T, value: angle}}, "))
+    result = model.run(sensitivity="none", duration=0.3)
+    assert result.objectives["then"].value == pytest.approx(result["angle"][-1], rel=1e-12)
