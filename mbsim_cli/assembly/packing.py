@@ -25,6 +25,7 @@ from mbsim_cli.model.codes import Joint, Measure
 from mbsim_cli.model.coordinates import kinds, moved_by, of_columns, with_bodies
 from mbsim_cli.model.layout import NONE, Model, Names, freeze
 from mbsim_cli.model.problem import Options
+from mbsim_cli.model.scales import scales_of
 from mbsim_cli.spec.analysis import InverseDynamics
 from mbsim_cli.spec.joints import EULER_NAMES
 from mbsim_cli.spec.model_file import ModelFile
@@ -34,11 +35,14 @@ from mbsim_cli.system import cached_property
 
 # Whether joints allow the design position that their start is taken from.
 
-ROUNDED = 1e-3  # m or rad: error of positions given with few digits
+ROUNDED = 1e-3  # rad, or the mechanism's unit of length, at most a metre: error of positions given with few digits
 
 
-def _check_design(name: str, spec: joints.AnyJoint, system: System) -> None:
-    """Record a joint that is violated in the design position, if its initial values follow from this position."""
+def _check_design(name: str, spec: joints.AnyJoint, length: float, system: System) -> None:
+    """Record a joint that is violated in the design position, if its initial values follow from this position.
+
+    ``length`` is that unit.
+    """
     geometry, kind = system.geometry, joints.kind_of(spec)
     if not joints.is_designed(geometry, spec) or (
         kind != Joint.FIXED and None not in joints.stated_position(geometry, spec)
@@ -50,8 +54,8 @@ def _check_design(name: str, spec: joints.AnyJoint, system: System) -> None:
     shifts = [d[e.axis_a].real for e in equations if e.kind == Measure.PROJECTION]
     turns = [r[e.axis_a][e.axis_b].real for e in equations if e.kind == Measure.DOT]
     gap, turn = float(np.linalg.norm(shifts)), float(np.arcsin(min(1.0, float(np.linalg.norm(turns)))))
-    if max(gap, turn) > ROUNDED:
-        how = f"their points {gap:.4g} m apart" if gap > ROUNDED else f"its axes {turn:.4g} rad apart"
+    if gap > ROUNDED * length or turn > ROUNDED:
+        how = f"their points {gap:.4g} m apart" if gap > ROUNDED * length else f"its axes {turn:.4g} rad apart"
         a, b = spec.bodies
         message = f"the design position of {a!r} and {b!r} leaves {how}, where the joint allows no motion"
         hint = "mend position or orientation of a body, or points and axes of the joint"
@@ -87,10 +91,9 @@ class Packed:
     def __init__(self, system: System, options: Options):
         self.system, file = system, system.model_file
         forward, inverse = file.analysis.type == "forward_dynamics", options.analysis == "inverse_dynamics"
-        for check in (_check_frames, _check_design):
-            for name, spec in system.joints.items():
-                system.settle(partial(check, name, spec))
-            system.stop()
+        for name, spec in system.joints.items():
+            system.settle(partial(_check_frames, name, spec))
+        system.stop()
         tree = tree_table(system)
         self.pairs = PairTable(system.topology.parent, system.first_column)
         self.tree = cast(Any, with_elastic(system, tree, self.pairs))
@@ -142,6 +145,10 @@ class Packed:
         laws, signals = self.laws.table(), self.signals.table(len(self.forces.names))
         tables = self.pairs.table(), self.measures.table(laws), self.constraints.table(), self.forces.table(), laws
         self.model = freeze(with_bodies(Model(self.tree, *tables, self.sensors.table(), self.armatures, signals)))
+        length = min(1.0, scales_of(self.model, system.theta.values()).length)
+        for name, spec in system.joints.items():
+            system.settle(partial(_check_design, name, spec, length))
+        system.stop()
         self.reacting = reactions.table(self.model)
 
     @cached_property

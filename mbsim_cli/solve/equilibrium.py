@@ -68,9 +68,9 @@ BALANCED = 1e-8  # force over the largest one, along neutral modes
 NEAR = 1e-7  # correction of the coordinates, relative, from which Newton on all equations takes over (resting)
 CLOSED = 1e-12  # of the units of constraints
 NEARLY_CLOSED = 1e3 * CLOSED  # where redundant constraints, or round-off, leave more
-FIRST_RADIUS = 0.1  # largest change of a coordinate in the first iteration, m or rad
+FIRST_RADIUS = 0.1  # largest change of a coordinate in the first iteration, in its unit
 LARGEST_TURN = 0.5  # rad, in any iteration
-FAR = 1000 * 2.0**10  # m or rad: a coordinate beyond diverges
+FAR = 1000 * 2.0**10  # units of a coordinate: one that moves farther diverges
 OVERSHOT = 0.9  # slope at the end of a step over that at its start, above which the step is shortened
 ADVICE = "give it a spring or a stop, hold it (hold: in the analysis), or start nearer to the equilibrium"
 
@@ -90,7 +90,8 @@ class Statics:
         self.still = Instant(problem, start.theta, np.zeros((size, 0), start.dtype), start)
         self.unit = Instant(problem, start.theta, np.zeros((size, padded(n)), start.dtype), start)
         self.unit.sens.z[:, :n] = np.eye(n)
-        self._weight, self._rows = _weights(start), units_of(start.model, start.theta)[1]
+        self._weight = _weights(start)
+        self._units, self._rows = units_of(start.model, start.theta)
         self._first, self._here = np.zeros((2, n))  # unbalanced forces at the start, and here
         self._tries = 0
 
@@ -106,7 +107,7 @@ class Statics:
 
     def search(self) -> tuple[StiffnessModes, int]:
         """Search from the present state along the forces for an equilibrium; return its modes and the iterations."""
-        radius = FIRST_RADIUS
+        radius, start = FIRST_RADIUS, self.state.z.copy()
         self._close()
         force = self._balance()
         self._first = np.abs(force)
@@ -118,11 +119,10 @@ class Statics:
                 newton, fall = self._changes(modes)
             except np.linalg.LinAlgError:
                 break
-            scale = 1.0 + np.abs(self.state.z).max(initial=0.0)
-            if np.abs(newton).max(initial=0.0) <= NEAR * scale and not fall.any():
+            if self._size(newton) <= NEAR * (1.0 + self._size(self.state.z)) and not fall.any():
                 return self.modes_behind(newton), iteration
             force, share = self._move(self._limited(newton, radius) + self._limited(fall, radius), force)
-            if share == 0.0 or np.abs(self.state.z).max(initial=0.0) > FAR:
+            if share == 0.0 or self._size(self.state.z - start) > FAR:
                 break
             radius = 2.0 * radius if share == 1.0 else max(2.0 * share * radius, 1e-6)
         from mbsim_cli.solve.faults import NEGATIVE_INERTIA, body_of_negative_inertia
@@ -226,11 +226,15 @@ class Statics:
         along = modes.force / np.abs(modes.shape).max(axis=0, initial=0.0)  # a unit of the mode's largest coordinate
         driven = modes.neutral & (np.abs(along) > BALANCED * modes.load)
         fall = modes.shape @ np.where(driven, -modes.force, 0.0)
-        return modes.shape @ amount, fall / max(np.abs(fall).max(initial=0.0), 1e-300) * FAR
+        return modes.shape @ amount, fall / max(self._size(fall), 1e-300) * FAR
 
     def _limited(self, change: np.ndarray, radius: float) -> np.ndarray:
         largest = np.where(self.turns, min(radius, LARGEST_TURN), radius)
-        return change / max(1.0, (np.abs(change) / largest).max(initial=0.0))
+        return change / max(1.0, self._size(change / largest))
+
+    def _size(self, change: np.ndarray) -> float:
+        """The largest of changes of coordinates (n,), or of coordinates, in their units."""
+        return float(np.abs(change / self._units).max(initial=0.0))
 
     def _move(self, change: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, float]:
         """Change the coordinates by a share of ``change`` that does not overshoot; return forces and share, or 0."""
@@ -239,7 +243,7 @@ class Statics:
             self._tries += 1
             self.state.z[:], self.state.lam[:] = origin + share * change, multipliers
             # closing must move less than the step: farther away the loops would close in another configuration
-            if self._close() and np.abs(self.state.z - (origin + share * change)).max() <= np.abs(share * change).max():
+            if self._close() and self._size(self.state.z - (origin + share * change)) <= self._size(share * change):
                 left = self._balance()
                 ahead = left @ change
                 if ahead <= OVERSHOT * slope:
@@ -342,8 +346,8 @@ class NearestEquilibrium(Statics):
         for _ in range(MOST_SLIDES if modes.neutral.any() else 0):
             along = np.linalg.qr(modes.shape[:, modes.neutral])[0]
             change = along @ (along.T @ (initial - self.state.z))
-            near = NEAREST * (1.0 + np.abs(self.state.z).max())
-            if np.abs(change).max() <= near or radius < near:
+            near = NEAREST * (1.0 + self._size(self.state.z))
+            if self._size(change) <= near or radius < near:
                 break
             before = self.state.z.copy()
             held, rows = self._held_by(modes)
@@ -387,7 +391,7 @@ class NearestEquilibrium(Statics):
     def _driven(self, held: np.ndarray) -> np.ndarray:
         """The coordinates among ``held`` on which a force acts, the largest force last."""
         left = np.abs(self._left())
-        stiffness, size = np.abs(self.stiffness).max(axis=1, initial=0.0), 1.0 + np.abs(self.state.z).max(initial=0.0)
+        stiffness, size = (np.abs(self.stiffness) * self._units).max(axis=1, initial=0.0), 1.0 + self._size(self.state.z)
         order = held[np.argsort(left[held], kind="stable")]
         return order[left[order] > BALANCED * self.load(self.parts)[order] + OF_STIFFNESS * stiffness[order] * size]
 
@@ -401,7 +405,7 @@ class NearestEquilibrium(Statics):
         state.lam[:] = 0.0
         self.still.evaluate()
         state.lam[rows] = np.linalg.lstsq(eq.J[np.ix_(rows, others)].T, -eq.G[others], rcond=None)[0]
-        scale, before = 1.0 + np.abs(state.z).max(initial=0.0), np.inf
+        scale, before = 1.0 + self._size(state.z), np.inf
         settled, wanted = 0, 3 if np.iscomplexobj(state.z) else 1  # the imaginary part converges after the real one
         for _ in range(POLISHING):
             self.unit.evaluate()
@@ -414,11 +418,11 @@ class NearestEquilibrium(Statics):
                 return False
             state.z[others] += x[: others.size]
             state.lam[rows] += x[others.size :]
-            size = np.abs(x[: others.size].real).max(initial=0.0)
+            size = np.abs(x[: others.size].real / self._units[others]).max(initial=0.0)
             if size > max(CONTRACTING * before, NOISE * scale):
                 return False
             before = size
-            settled += bool(size <= SOLVED * (1.0 + np.abs(state.z).max(initial=0.0)))
+            settled += bool(size <= SOLVED * (1.0 + self._size(state.z)))
             if settled == wanted:
                 self.still.evaluate()
                 return bool(np.abs(eq.phi.real / self._rows).max(initial=0.0) < NEARLY_CLOSED)

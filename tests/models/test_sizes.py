@@ -362,3 +362,53 @@ def test_derivatives_that_impacts_hide_do_not_depend_on_the_size():
         assert list(result.objectives["way"].undefined) == ["k"]
         found.append([text.partition(" / d ")[2] for text in result.warnings if "discretisation" in text])
     assert found[0] == found[1] == found[2] != []
+
+
+BISTABLE = """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {s: SIZE, k: 100, h: 0.4}
+points: {P: {ground: [0, h*s, 0]}, Q: {cart: [0, 0, 0]}}
+bodies: {cart: {mass: 1, inertia: {zz: 0.01*s**2}}}
+joints: {j: {type: prismatic, bodies: [ground, cart], point: origin, axis: x, initial: {displacement: START*s}}}
+forces:
+  spring: {type: spring_damper, points: [ground.P, cart.Q], stiffness: k, natural_length: s}
+  pull: {type: force, point: cart.Q, value: [3*s, 0, 0]}
+sensors: {x: {type: coordinate, coordinate: j.displacement}}
+objectives: {rest: {final: x/s}}
+analysis: {type: equilibrium, sensitivity: {method: ddm, parameters: [k, h]}}
+"""
+
+
+@pytest.mark.parametrize("start", [-0.05, 0.05, 3.0])
+def test_equilibria_do_not_depend_on_the_size(start):
+    """At a micrometre the search took the unstable position between both for the solution, at 1000 km it gave up."""
+    found = []
+    for size in ("1", "1e-6", "1e6"):
+        rest = mbsim.loads(BISTABLE.replace("SIZE", size).replace("START", str(start))).run().objectives["rest"]
+        found.append([rest.value, *rest.gradient])
+    assert found[0][0] * start > 0.0 and abs(found[0][0]) > 0.8
+    np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=1e-9)
+
+
+DRAWN = """
+mbsim: 1
+parameters: {s: SIZE}
+points: {A: {ground: [0, 0, 0], crank: [0, 0, 0]}, B: {crank: [0, s, 0]}}
+bodies:
+  crank: {mass: 1, center_of_mass: [0, 0.5*s, 0], inertia: {zz: 0.1*s**2}, position: [0, 0, 0]}
+  rod: {mass: 1, inertia: {zz: 0.1*s**2}, position: [OFF*s, s, 0]}
+joints:
+  a: {type: revolute, bodies: [ground, crank], point: A, axis: z}
+  b: {type: revolute, bodies: [crank, rod], point: [B, origin], axis: z}
+analysis: {step: 1e-2, duration: 1e-2}
+"""
+
+
+@pytest.mark.parametrize(("size", "off"), [("1", "0.002"), ("1e-4", "0.02"), ("1e-6", "0.02"), ("50", "0.002")])
+def test_joints_that_a_design_position_opens_are_seen_in_any_size(size, off):
+    """Those of micromechanisms could be open by ten times their size."""
+    model = DRAWN.replace("SIZE", size)
+    mbsim.loads(model.replace("OFF", "0")).mechanics()
+    with pytest.raises(ModelError, match="the design position of 'crank' and 'rod' leaves their points"):
+        mbsim.loads(model.replace("OFF", off)).mechanics()
