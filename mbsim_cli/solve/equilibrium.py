@@ -391,9 +391,10 @@ class NearestEquilibrium(Statics):
     def _driven(self, held: np.ndarray) -> np.ndarray:
         """The coordinates among ``held`` on which a force acts, the largest force last."""
         left = np.abs(self._left())
-        stiffness, size = (np.abs(self.stiffness) * self._units).max(axis=1, initial=0.0), 1.0 + self._size(self.state.z)
+        stiffness = (np.abs(self.stiffness) * self._units).max(axis=1, initial=0.0)
+        noise = OF_STIFFNESS * stiffness * (1.0 + self._size(self.state.z))
         order = held[np.argsort(left[held], kind="stable")]
-        return order[left[order] > BALANCED * self.load(self.parts)[order] + OF_STIFFNESS * stiffness[order] * size]
+        return order[left[order] > (BALANCED * self.load(self.parts) + noise)[order]]
 
     def solve_all(self, held: np.ndarray, rows: np.ndarray) -> bool:
         """Newton on all equations for the other coordinates and the multipliers; whether it converged.
