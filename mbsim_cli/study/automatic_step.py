@@ -9,8 +9,10 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, UsageError, option
 from mbsim_cli.model.codes import DEFAULT_INTEGRATOR
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.solve.breakpoints import bends
 from mbsim_cli.solve.resolution import loses_energy, resolution_of
 from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.study.analyses import sums_bend
 from mbsim_cli.study.assembling import Settings, automatic_of, build, stated_option
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.discretisation import differences_by_fields, name_of, values_of
@@ -32,6 +34,7 @@ TIGHTENINGS, LOOSEST = 10, 1e-3  # most tolerances that are tried, each a tenth 
 FAILURES = 6  # runs with ever shorter steps that may fail before any succeeds
 BEFORE = 8.0  # error of the previous run, over the accuracy, above which agreement of two runs may be chance
 SLOWEST, FASTEST = 2.0, 4.0  # bounds of the assumed ratio of errors of two runs
+AT_CORNERS = 4.0  # difference of the two runs before, over the least error assumed where corners lie within steps
 
 
 class StepChoice(NamedTuple):
@@ -136,6 +139,8 @@ class _Search:
         numbers = "objectives and gradients" if differentiates else "objectives"
         self._measured = f"{'quadrature of ' if self._sums_alone else ''}{numbers}"
         self._fastest = self._divisor if by_tolerance else SLOWEST if loses_energy(problem) else FASTEST
+        fixed = problem.options.analysis == "forward_dynamics" and not problem.options.adaptive
+        self._bends = fixed and (bends(problem) or sums_bend(problem, assembled.objectives))
         self._begun = True  # the last run got beyond its start, which does not depend on the step
 
     def search(self, listener: Listener) -> StepChoice:
@@ -217,16 +222,19 @@ class _Search:
         for name, fields in of_fields.items():  # measured by their norms
             norms = [[np.linalg.norm(off[given]) for given in fields] for off in (fields, found_by_fields[name])]
             differences[name], sizes[name] = np.append(differences[name], norms[0]), np.append(sizes[name], norms[1])
-        largest, self._worst = self._largest(differences, sizes)
-        earlier = self._largest(self._differences, sizes)[0] if self._differences else np.inf
-        self._differences = differences
+        largest, _ = self._largest(differences, sizes)
+        before, self._differences = self._differences, differences
+        earlier = self._largest(before, sizes)[0] if before else np.inf
         share = 1.0 / (np.clip(earlier / largest, SLOWEST, self._fastest) - 1.0) if largest > 0.0 else 1.0
-        self._error = share * largest
+        off_by = {name: share * np.abs(difference) for name, difference in differences.items()}
+        if self._bends and before:
+            off_by = {name: np.fmax(off, np.abs(before[name]) / AT_CORNERS) for name, off in off_by.items()}
+        self._error, self._worst = self._largest(off_by, sizes)
         if self._error > self.accuracy or earlier / (self._fastest - 1.0) > BEFORE * self.accuracy:
             return None
         uncertainties = {}
         for name, result in results.items():
-            errors, of_run = share * np.abs(differences[name][: 1 + len(result.gradient)]), result.uncertainty
+            errors, of_run = off_by[name][: 1 + len(result.gradient)], result.uncertainty
             of_sums = of_run.errors[0]  # over output times, which no tolerance changes
             if self._by_tolerance and np.isfinite(of_sums):
                 errors[0] += of_sums
