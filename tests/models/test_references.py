@@ -148,6 +148,7 @@ def _turns_by_impacts(h, e=0.4, mu=0.01):
     return np.array(found)
 
 
+@TWIN
 def test_clearance_by_rigid_impacts():
     """Of first order in the step: extrapolated; so the published values do not follow from these data by impacts."""
     found = 2.0 * _turns_by_impacts(5e-6) - _turns_by_impacts(1e-5)

@@ -11,9 +11,8 @@ from tests.kernels.test_integrators import ROOT, assert_gradient_is_that_of_the_
 CASES = [
     ("rk4", "recursive"),
     ("dop853", "partial_recursive"),
-    ("esdirk", "conventional"),
-    ("esdirk", "recursive"),
-    pytest.param("esdirk", "partial_recursive", marks=pytest.mark.slow),
+    ("esdirk", "recursive"),  # by the others a smaller tree: test_open_tree_adjoint.py
+    *(pytest.param("esdirk", name, marks=pytest.mark.slow) for name in ("conventional", "partial_recursive")),
 ]
 
 
