@@ -242,17 +242,17 @@ def test_roads_do_not_move_with_times_of_motions(how):
 FALLS = {"type": "spline", "between": "constant", "times": [0, "a", 2], "values": ["3*h", "h", "h"]}
 
 
+JUMPS = (
+    "h/2*((t < a) + (a >= t) + if(b + a - b > t, 2, 0) + if(t >= a, 2, 2*(t < b)))",
+    "h*(2 - sign(t - a))",
+    "h*(2 + sign(2*a - 2*t))",
+    "h/2*((2*t < 2*a) + (a - t >= 0) + if(0 > t/b - a/b, 2, 0) + if(-t - 1 <= -(a + 1), 2, 2*(b*(t - b) < 0)))",
+)
+
+
 @pytest.mark.interpreted
-@pytest.mark.parametrize("method", ["ddm", "adjoint"])
 @pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        "h/2*((t < a) + (a >= t) + if(b + a - b > t, 2, 0) + if(t >= a, 2, 2*(t < b)))",
-        "h*(2 - sign(t - a))",
-        "h*(2 + sign(2*a - 2*t))",
-        "h/2*((2*t < 2*a) + (a - t >= 0) + if(0 > t/b - a/b, 2, 0) + if(-t - 1 <= -(a + 1), 2, 2*(b*(t - b) < 0)))",
-    ],
+    ("value", "method"), [(None, "ddm"), (None, "adjoint"), (JUMPS[0], "adjoint"), *((value, "ddm") for value in JUMPS)]
 )
 def test_integrals_follow_times_at_which_forces_jump(method, value):
     """The squared acceleration of the slider under a force that falls to a third, by a law or an expression."""

@@ -63,7 +63,7 @@ def test_order_of_implicit_steps():
     assert (slopes > 3.5).all(), (slopes, errors)
 
 
-LONG = (Joint.CYLINDRICAL, Joint.PLANAR, Joint.PRISMATIC, Joint.SPHERICAL, Joint.UNIVERSAL)
+LONG = [joint for joint in JOINTS if joint != Joint.FLOATING]  # revolute ones by the tests below
 MARKED = [pytest.param(k, marks=[pytest.mark.slow] * (k in LONG), id=k.name.lower()) for k in JOINTS]
 
 

@@ -91,7 +91,7 @@ def written(folder, formulation, others="", **changes):
 @pytest.mark.parametrize(
     ("formulation", "others", "replaced"),
     [
-        ("ali3p-rtdyn1", "ali3p-rtdyn0", []),
+        pytest.param("ali3p-rtdyn1", "ali3p-rtdyn0", [], marks=pytest.mark.slow),  # by complex steps below
         ("ali3p-rtdyn0", "ali3p-rtdyn1", [("objectives:", LOOP), (REVOLUTE, BALL)]),
         ("ali3p-natural", "", [("objectives:", LOOP)]),
         ("recursive", "conventional, partial_recursive", [("analysis: {", "analysis: {integrator: rk4, ")]),
