@@ -121,7 +121,7 @@ class Integral(Stream):
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)
-        self._integrals = Integrals(p)
+        self._integrals = Integrals(p, objective.integrand.bends)
 
     def take(self, points, rows):
         self._integrals.add(points, rows)

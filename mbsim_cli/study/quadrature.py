@@ -116,13 +116,19 @@ def _beside(sizes: np.ndarray) -> np.ndarray:
     return found
 
 
+# Where a signal jumps by J, the trapezoidal rule is off by h J / 2 at most, and by h J / sqrt(12) on average. Third
+# differences are J, -2 J and J there, and of the order h^3 elsewhere.
+CORNER = 0.25  # error by quadrature, over h times the root of the sum of their squares
+
+
 class Integrals:
     """Integrals of rows (1 + p, B) over time, and their errors by quadrature and by the motion.
 
-    The first row is an integrand, the others its derivatives.
+    The first row is an integrand, the others its derivatives. Whether they have corners, ``bends`` says.
     """
 
-    def __init__(self, p: int):
+    def __init__(self, p: int, bends: bool = False):
+        self._at_corners = np.zeros(1 + p) if bends else None  # squares of errors by quadrature across corners
         self.sums: np.ndarray = np.zeros((3, 1 + p))  # integrals, their errors by quadrature and by motion
         self.sizes = np.zeros(1 + p)  # integrals of magnitudes
         self._lengths = np.zeros(0)  # of the last two intervals
@@ -137,6 +143,10 @@ class Integrals:
         by_motion = points.by_motion if len(points.by_motion) == len(rows) else points.by_motion[:1]
         self.sums = shrink * self.sums + np.vstack([points.weights @ rows.T, (by_motion * rows).sum(axis=1)])
         self.sizes = shrink * self.sizes + np.abs(rows) @ points.weights[0]
+        if self._at_corners is not None and points.lengths.all():
+            bent = np.diff(np.concatenate([shrink * self._ends[:, :-1], rows], axis=1), 3, axis=1).real
+            length = np.abs(points.lengths).max(initial=0.0)
+            self._at_corners = shrink**2 * self._at_corners + ((CORNER * length * bent) ** 2).sum(axis=1)
         self._lengths = np.append(self._lengths, points.lengths)[-2:]
         self._ends = np.concatenate([shrink * self._ends[:, :-1], rows[:, -3:]], axis=1)[:, -3:]
 
@@ -158,6 +168,8 @@ class Integrals:
             before, middle, end = self._ends.T
             bend = before - 2.0 * middle + end if self._lengths.all() else 0.0  # not across a jump
             errors[0] += self._lengths[-1] * ((end - middle) / 6.0 + bend / 12.0)
+        if self._at_corners is not None:
+            errors[0] = np.maximum(np.abs(errors[0]), np.sqrt(self._at_corners))
         return errors
 
 

@@ -43,3 +43,30 @@ def test_an_automatic_step_keeps_to_the_accuracy():
     result, fine = (model.run(**step).objectives["way"] for step in ({"accuracy": 1e-2}, {"step": 5e-4}))
     sizes = np.maximum(np.abs(fine.gradient), 0.1 * fine.value / np.abs(list(model.parameters.values())))
     assert (np.abs(result.gradient - fine.gradient) < 3e-2 * sizes).all()
+
+
+WORK = """
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {A: 0.327715, f: 0.6700125, m: 0.5935244, L: 0.5, J: 0.1}
+bodies: {bar: {mass: m, center_of_mass: [L, 0, 0], inertia: {zz: J}}}
+joints: {P: {type: revolute, bodies: [ground, bar], point: origin, axis: z}}
+laws: {swing: {type: harmonic, amplitude: A, frequency: f, offset: -1.4}}
+sensors: {tau: {type: torque, coordinate: P.angle}, w: {type: coordinate, coordinate: P.angle, derivative: 1}}
+objectives: {work: {integral: abs(tau*w)}}
+analysis:
+  type: inverse_dynamics
+  sampling: 0.01
+  duration: 3.84
+  motion: {laws: {P.angle: swing}}
+  sensitivity: {method: ddm, parameters: all}
+"""
+
+
+def test_work_along_a_given_motion():
+    """Every other time point gives the derivative by J almost as all of them do: 39 % off, and estimated as 0.03 %."""
+    result = mbsim.loads(WORK).run()
+    fine = mbsim.loads(WORK.replace("sampling: 0.01", "sampling: 5e-4")).run()
+    estimated = result.report["objectives"]["work"]["discretisation"]["gradient"]
+    true = np.abs(result.objectives["work"].gradient - fine.objectives["work"].gradient)
+    assert (true < 3 * np.array(list(estimated.values()))).all()
