@@ -31,10 +31,10 @@ def robot_of(path: Path, overrides: Mapping[str, str]) -> Robot:
     settings = Settings(overrides=dict(overrides))
     file = load(path, settings)
     if deforming := [name for name, body in file.bodies.items() if getattr(body, "flexible", None) is not None]:
-        raise UsageError(f"other formats have no bodies that deform, as {deforming[0]} does")
+        raise UsageError(f"other formats have no bodies that deform; {deforming[0]} does")
     assembled = build(file, settings, [])
     if assembled.states:
-        raise UsageError(f"other formats have no states, as {assembled.states[0]} is")
+        raise UsageError(f"other formats have no states; {assembled.states[0]} is one")
     system = unfolded_system(held_as_in_run(file, ()), None)  # joints of other programs hold their points themselves
     numbers = system.geometry.numbers
     gravity = np.array(numbers.vector(file.gravity), dtype=float)

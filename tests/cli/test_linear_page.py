@@ -155,7 +155,7 @@ def test_an_equilibrium_knows_no_states_of_controllers(mbsim):
     told = mbsim("linearize", model)
     assert told.code == 2 and "does not solve for states (servo_rate, servo_integral); take the start" in told.err
     told = mbsim("export", model, "--to", "urdf")
-    assert told.code == 2 and "other formats have no states, as servo_rate is" in told.err
+    assert told.code == 2 and "other formats have no states; servo_rate is one" in told.err
 
 
 @pytest.mark.parametrize(
