@@ -250,7 +250,7 @@ def test_jumps_of_several_laws_that_parameters_move_apart_are_warned_of(w, count
 def test_a_called_table_that_ends_is_named():
     laws = {"ref": {"type": "spline", "times": [0, 0.01, 0.02], "values": [1, 2, 4]}}
     with pytest.raises(mbsim.AnalysisError, match="call a law beyond its table"):
-        mbsim.loads(data(laws=laws)).run(duration=0.05)
+        mbsim.loads(data(laws=laws)).run(duration=0.21)
     last = {"last": {"final": "q"}}
     warnings = mbsim.loads(data(laws=laws, objectives=last)).run(duration=0.05).warnings
     assert any(text.startswith("sensor miss is not finite") and "or a table ends" in text for text in warnings)
