@@ -92,4 +92,4 @@ def test_adjoint(integrator, every, joint):
     builder = loop(joint, joint)
     builder.every_sensor()
     chosen = {"integrator": integrator, "step": 0.01, "gradient_tolerance": 1e-12, **ALI1P}
-    assert_adjoint(builder, 2, every=every, **chosen, tolerance=1e-3, absolute_tolerance=1e-3)
+    assert_adjoint(builder, 2, every=every, relative=1e-10, **chosen, tolerance=1e-3, absolute_tolerance=1e-3)
