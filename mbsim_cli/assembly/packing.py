@@ -35,14 +35,13 @@ from mbsim_cli.system import cached_property
 
 # Whether joints allow the design position that their start is taken from.
 
-ROUNDED = 1e-3  # rad, or the mechanism's unit of length, at most a metre: error of positions given with few digits
+ROUNDED = 1e-3  # m or rad: error of positions given with few digits
+OF_SIZE = 1e-2  # of the mechanism's size: the same, at most
+NO_GAP = 1e-12  # m
 
 
-def _check_design(name: str, spec: joints.AnyJoint, length: float, system: System) -> None:
-    """Record a joint that is violated in the design position, if its initial values follow from this position.
-
-    ``length`` is that unit.
-    """
+def _check_design(name: str, spec: joints.AnyJoint, model: Model, system: System) -> None:
+    """Record a joint that is violated in the design position, if its initial values follow from this position."""
     geometry, kind = system.geometry, joints.kind_of(spec)
     if not joints.is_designed(geometry, spec) or (
         kind != Joint.FIXED and None not in joints.stated_position(geometry, spec)
@@ -54,8 +53,9 @@ def _check_design(name: str, spec: joints.AnyJoint, length: float, system: Syste
     shifts = [d[e.axis_a].real for e in equations if e.kind == Measure.PROJECTION]
     turns = [r[e.axis_a][e.axis_b].real for e in equations if e.kind == Measure.DOT]
     gap, turn = float(np.linalg.norm(shifts)), float(np.arcsin(min(1.0, float(np.linalg.norm(turns)))))
-    if gap > ROUNDED * length or turn > ROUNDED:
-        how = f"their points {gap:.4g} m apart" if gap > ROUNDED * length else f"its axes {turn:.4g} rad apart"
+    is_open = gap > NO_GAP and gap > min(ROUNDED, OF_SIZE * scales_of(model, system.theta.values()).size)
+    if is_open or turn > ROUNDED:
+        how = f"their points {gap:.4g} m apart" if is_open else f"its axes {turn:.4g} rad apart"
         a, b = spec.bodies
         message = f"the design position of {a!r} and {b!r} leaves {how}, where the joint allows no motion"
         hint = "mend position or orientation of a body, or points and axes of the joint"
@@ -145,9 +145,8 @@ class Packed:
         laws, signals = self.laws.table(), self.signals.table(len(self.forces.names))
         tables = self.pairs.table(), self.measures.table(laws), self.constraints.table(), self.forces.table(), laws
         self.model = freeze(with_bodies(Model(self.tree, *tables, self.sensors.table(), self.armatures, signals)))
-        length = min(1.0, scales_of(self.model, system.theta.values()).length)
         for name, spec in system.joints.items():
-            system.settle(partial(_check_design, name, spec, length))
+            system.settle(partial(_check_design, name, spec, self.model))
         system.stop()
         self.reacting = reactions.table(self.model)
 

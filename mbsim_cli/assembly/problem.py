@@ -33,7 +33,8 @@ from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import Topology
 from mbsim_cli.errors import ModelError, beyond_numbers, some_of
-from mbsim_cli.model.coordinates import all_but
+from mbsim_cli.model.codes import TRANSLATIONS
+from mbsim_cli.model.coordinates import all_but, among, kinds
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import PENALTY_RATIO
@@ -101,7 +102,7 @@ def _relative_inverse_inertia(J: np.ndarray, mass: np.ndarray, counted: np.ndarr
 
 # Initial values that closing the loops has changed.
 
-ROUNDED = 1e-3  # rad, or the mechanism's unit of length, at most a metre: smaller changes are rounding in the file
+ROUNDED = 1e-3  # rad, or of the mechanism's size: smaller changes are rounding in the file
 CARRIED = 0.1  # the same bound if the caller has replaced parameters
 FAR = 1.0  # rad: angle of a loop without stated initial values beyond which another closed position may be meant
 LATE = 1e-9  # of the duration: round-off of a time at its end
@@ -114,7 +115,7 @@ class _Change(NamedTuple):
     name: str
     stated: float
     found: float
-    unit: float  # one radian, or that unit of length
+    unit: float  # one radian, or the mechanism's size
 
     def exceeds(self, bound: float) -> bool:
         return abs(self.found - self.stated) > bound * self.unit
@@ -131,8 +132,9 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     guessed = np.array([is_guess(system.joints.get(joint)) for joint, _ in system.coordinates], dtype=bool)
     stated = packing.packed.stated & ~guessed
     declared = problem.theta[first : first + len(closing.z)]
-    columns = zip(problem.names.coordinates, declared, closing.z, closing.scales.columns, strict=True)
-    of_tree = [_Change(name, float(start), float(end), min(1.0, float(unit))) for name, start, end, unit in columns]
+    sizes = np.where(among(kinds(problem.model.tree), TRANSLATIONS), closing.scales.size, closing.scales.columns)
+    columns = zip(problem.names.coordinates, declared, closing.z, sizes, strict=True)
+    of_tree = [_Change(name, float(start), float(end), float(size)) for name, start, end, size in columns]
     moved = closing.moved & stated & (np.abs(closing.z - declared) > CLOSED * closing.scales.columns)
     elsewhere, kept, found = list[Part](), list[Part](), list[str]()
     for part in closing.parts:
@@ -193,8 +195,8 @@ def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
                 continue
             turns = coordinate.startswith("angle")
             change = remainder(end.real - start.real, 2.0 * pi) if turns else end.real - start.real
-            unit = 1.0 if turns else min(1.0, closing.scales.length)
-            yield _Change(f"{name}.{coordinate}", start.real, start.real + change, unit)
+            size = 1.0 if turns else closing.scales.size
+            yield _Change(f"{name}.{coordinate}", start.real, start.real + change, size)
 
 
 def _changes_in_words(changes: list[_Change]) -> str:

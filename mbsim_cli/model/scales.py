@@ -33,6 +33,7 @@ class Scales(NamedTuple):
     columns: np.ndarray  # (n,)
     rows: np.ndarray  # (m,)
     names: tuple[str, ...]  # of the rows, before scaling: m, rad or nothing
+    size: float  # m, of the mechanism: largest distance between points of one body
 
 
 def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = None) -> Scales:
@@ -40,11 +41,13 @@ def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = Non
     measures = model.constraints.measure if measures is None else measures
     theta = np.asarray(theta).real
     slides = among(kinds(model.tree), TRANSLATIONS)
-    length = unit_near(_extent(model, theta, slides))
+    size = _extent(model, theta, slides)
+    length = unit_near(size)
     columns = among(model.tree.column_kind, TRANSLATIONS)
-    units = [_row_unit(model, theta, int(k), columns, length) for k in measures]
-    rows, names = np.array([unit for unit, _ in units], float), tuple(name for _, name in units)
-    return Scales(length, np.where(slides, length, 1.0) * _of_elastic(model, theta, length), rows, names)
+    of_rows = [_row_unit(model, theta, int(k), columns, length) for k in measures]
+    rows, names = np.array([unit for unit, _ in of_rows], float), tuple(name for _, name in of_rows)
+    units = np.where(slides, length, 1.0) * _of_elastic(model, theta, length)
+    return Scales(length, units, rows, names, size or length)
 
 
 def units_of(model: Model, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,11 +7,11 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.model.codes import TURNING, Column
-from mbsim_cli.model.coordinates import all_but, connected, kinds
+from mbsim_cli.model.codes import TRANSLATIONS, TURNING, Column
+from mbsim_cli.model.coordinates import all_but, among, connected, kinds
 from mbsim_cli.model.layout import GRAVITY, GROUND, MASS, FlexibleTree
 from mbsim_cli.model.problem import Block, Problem
-from mbsim_cli.model.scales import units_of
+from mbsim_cli.model.scales import scales_of
 from mbsim_cli.model.standard_data import MASS as MASS_OF_FLEXIBLE
 from mbsim_cli.model.units import force_on
 from mbsim_cli.solve.allocate import Instant
@@ -68,9 +68,9 @@ BALANCED = 1e-8  # force over the largest one, along neutral modes
 NEAR = 1e-7  # correction of the coordinates, relative, from which Newton on all equations takes over (resting)
 CLOSED = 1e-12  # of the units of constraints
 NEARLY_CLOSED = 1e3 * CLOSED  # where redundant constraints, or round-off, leave more
-FIRST_RADIUS = 0.1  # largest change of a coordinate in the first iteration, in its unit
+FIRST_RADIUS = 0.1  # largest change of a coordinate in the first iteration, rad or of the mechanism's size
 LARGEST_TURN = 0.5  # rad, in any iteration
-FAR = 1000 * 2.0**10  # units of a coordinate: one that moves farther diverges
+FAR = 1000 * 2.0**10  # rad, or of the mechanism's size: a coordinate that moves farther diverges
 OVERSHOT = 0.9  # slope at the end of a step over that at its start, above which the step is shortened
 ADVICE = "give it a spring or a stop, hold it (hold: in the analysis), or start nearer to the equilibrium"
 
@@ -91,7 +91,10 @@ class Statics:
         self.unit = Instant(problem, start.theta, np.zeros((size, padded(n)), start.dtype), start)
         self.unit.sens.z[:, :n] = np.eye(n)
         self._weight = _weights(start)
-        self._units, self._rows = units_of(start.model, start.theta)
+        scales = scales_of(start.model, start.theta)
+        self._rows = scales.rows
+        # by which changes are measured: a radian, or the mechanism's size
+        self._units = np.where(among(kinds(start.model.tree), TRANSLATIONS), scales.size, 1.0)
         self._first, self._here = np.zeros((2, n))  # unbalanced forces at the start, and here
         self._tries = 0
 
