@@ -105,7 +105,6 @@ def _relative_inverse_inertia(J: np.ndarray, mass: np.ndarray, counted: np.ndarr
 ROUNDED = 1e-3  # rad, or of the mechanism's size: smaller changes are rounding in the file
 CARRIED = 0.1  # the same bound if the caller has replaced parameters
 FAR = 1.0  # rad: angle of a loop without stated initial values beyond which another closed position may be meant
-LATE = 1e-9  # of the duration: round-off of a time at its end
 MOST_SHOWN = 6
 
 
@@ -426,6 +425,9 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
         if not system.issues and (inverse or analysis == "kinematics"):
             mechanism.check_wholly_driven(system, problem, closing)
     return closing
+
+
+LATE = 1e-9  # of the duration: round-off of a time at its end
 
 
 def _require_times(packing: Packing, end: Number | None) -> None:

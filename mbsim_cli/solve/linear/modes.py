@@ -1,7 +1,6 @@
 """Modes of linear equations M q" + C q' + K q = 0, how they vary with M, C and K, and the analysis of them."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -303,10 +302,13 @@ def drift(modes: Modes, linear: Linearising) -> np.ndarray:
     step = MOMENT / max(rates)
     beside = {0.0: _matrices(linear.equations)}
     for h in (step, -step):
-        with suppress(AnalysisError):  # no value of a law of time
+        try:
             beside[h] = _matrices(linear.at(linear.point.moved(h, state.zd, state.zdd)))
+        except AnalysisError:  # where a table of time begins or ends, there is no other side
+            if h < 0.0 and len(beside) == 1:
+                raise
     first, last = min(beside), max(beside)
     pairs = zip(beside[last], beside[first], strict=True)
-    dM, dC, dK = (((one - other) / (last - first or 1.0))[None] for one, other in pairs)
+    dM, dC, dK = (((one - other) / (last - first))[None] for one, other in pairs)
     d_value = derivatives(modes, beside[0.0], (dM, dC, dK))[0][:, 0]
     return np.abs(d_value) / np.maximum(np.abs(modes.value) ** 2, 1e-300)
