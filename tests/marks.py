@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 _OWN = re.compile(r"law: bristle|type: contact|friction: \{dynamic|value: .*(step5|tanh)\(")
 NATURAL = pytest.param("ali3p-natural", marks=pytest.mark.slow)
+COMPILED = [pytest.mark.slow, pytest.mark.compiled]  # one or more for each family that quick tests interpret
 
 
 def by_kernels(models: Iterable[Path], long: tuple[str, ...] = ()) -> list:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.marks import by_kernels
+from tests.marks import COMPILED, by_kernels
 from tests.models.command import ROOT, mbsim
 
 MODELS = sorted((ROOT / "models").rglob("*.yaml"))
@@ -52,7 +52,14 @@ def test_each_model_stands_in_the_table_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [path for path in MODELS if left_out(path)], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(path, id=path.stem, marks=COMPILED if path.stem == "double_pendulum" else [])
+        for path in MODELS
+        if left_out(path)
+    ],
+)
 def test_checks_by_the_methods_left_out(model: Path):
     found = mbsim("check", str(model), *without(*{"adjoint", "ali3p-rtdyn0"} - left_out(model)))
     rows = [row for row in found["checks"] if row["kind"] == "agreement"]

@@ -16,6 +16,7 @@ from mbsim_cli.solve.initial import assemble_closed
 from mbsim_cli.solve.natural.start import natural_start
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.reduced_bodies import standard_input
+from tests.marks import COMPILED
 
 MECHANISM = """
 mbsim: 1
@@ -46,18 +47,17 @@ SLIDER_CRANK = "prismatic, bodies: [ground, c], point: D, axis: x, initial: {dis
 
 
 def values(tmp_path, kind, size, formulation):
-    """Objectives of a mechanism of some size, m; in natural coordinates, which are interpreted, of a shorter motion."""
+    """Objectives of a mechanism of some size, m."""
     last, tip, angle = kind
     path = tmp_path / f"{size}.yaml"
     path.write_text(MECHANISM.format(size=size, last=last, tip=tip, b=angle))
-    chosen = {"formulation": formulation, "duration": 0.05 if formulation == "ali3p-natural" else 0.5}
-    built = assembly.build(spec.load(path), sensitivity="none", **chosen)
+    built = assembly.build(spec.load(path), formulation=formulation, sensitivity="none")
     return [found.value for found in evaluate(built.problem, built.objectives).values()]
 
 
 @pytest.mark.parametrize("size", ["1e-8", "2e-2", "1e5"])
 @pytest.mark.parametrize("kind", [FOUR_BAR, SLIDER_CRANK], ids=["four_bar", "slider_crank"])
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", pytest.param("ali3p-natural", marks=pytest.mark.interpreted)])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", pytest.param("ali3p-natural", marks=COMPILED)])
 def test_motions_do_not_depend_on_the_size(tmp_path, kind, size, formulation):
     """Natural coordinates failed at 1e-5 m and 1e5 m, and were off by 4e-6 at 1e-4 m; joint ones were off by 5e-9.
 

@@ -120,7 +120,6 @@ def test_a_motion_that_is_not_steady_is_reported(tmp_path, second):
     assert found.drift == pytest.approx([3.0 * np.tan(1.0) / 2.0 / root], rel=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("times", [[0, 1, 2], [-2, -1, 0]])
 def test_a_table_may_begin_or_end_at_the_point(tmp_path, times):
     """Behind its end it has no value, with which the motion a moment before or after could be compared."""
@@ -133,6 +132,7 @@ forces: {{motor: {{type: drive, coordinate: O.angle, law: push}}}}
     assert found.drift == pytest.approx([3.0 * np.tan(1.0) / 2.0 / abs(found.value[0])], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_double_pendulum(tmp_path):
     found = found_in(problem_of(DOUBLE, tmp_path))
     values = np.array([0.7, 0.4, 1.3, 0.6])

@@ -10,6 +10,7 @@ from mbsim_cli import assembly, spec
 from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.tape import Tape
 from mbsim_cli.study.reduced_bodies import standard_input
+from tests.marks import COMPILED
 
 MODELS = Path(__file__).parents[2] / "models"
 PARTS = "../tests/properties/models/"
@@ -31,7 +32,7 @@ TEN = [  # one or more for each family of elements and integrators; steps, and w
     ("fivebar", 30, {"formulation": "ali3p-rtdyn0"}),
     ("fivebar", 30, {"formulation": "ali1p-rtdyn1", "integrator": "rk4"}),
     ("fivebar", 30, {"formulation": "ali1p-rtdyn1", "integrator": "dop853"}),
-    ("fivebar", 30, {"formulation": "ali3p-natural"}),
+    pytest.param("fivebar", 30, {"formulation": "ali3p-natural"}, marks=COMPILED),
     ("human43", 5, {}),
     ("buggy", 20, {}),  # tyres
     (f"{PARTS}forces", 10, {}),  # stops, friction, every law

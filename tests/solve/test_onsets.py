@@ -8,6 +8,7 @@ from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.model.problem import WORK
 from mbsim_cli.solve.forward import start
+from tests.marks import COMPILED
 
 DROP = """\
 mbsim: 1
@@ -87,7 +88,7 @@ def impacts():
     """Each impact by each formulation; natural coordinates are compiled for slow tests alone."""
     for name, text, tolerance in (("tyre", DROP, 0.02), ("stop", STOP, 0.05)):
         for options in FIXED:
-            marks = [pytest.mark.slow] * (options is NATURAL)
+            marks = [] if options is not NATURAL else COMPILED if text is STOP else [pytest.mark.slow]
             yield pytest.param(text, tolerance, options, id=f"{name}-{options['formulation']}", marks=marks)
 
 
@@ -107,7 +108,7 @@ def test_gradients_pass_impacts(tmp_path, text, tolerance, options):
         pytest.param(DROP, FIXED[0], id="tyre-ali3p-rtdyn1", marks=pytest.mark.slow),
         pytest.param(DROP, FIXED[2], id="tyre-recursive", marks=pytest.mark.slow),
         pytest.param(STOP, FIXED[2], id="stop-recursive"),
-        pytest.param(STOP, NATURAL, id="stop-ali3p-natural", marks=pytest.mark.slow),
+        pytest.param(STOP, NATURAL, id="stop-ali3p-natural", marks=COMPILED),
     ],
 )
 def test_direct_and_adjoint_gradients_agree_through_impacts(tmp_path, text, options):
