@@ -11,7 +11,6 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.model.standard_data import is_consistent
 from mbsim_cli.solve.breakpoints import begins_unseen, bends
-from mbsim_cli.spec.objectives import SUMS
 from mbsim_cli.study.diagnostics import health
 
 if TYPE_CHECKING:
@@ -110,14 +109,8 @@ class ForwardDynamics(Analysis):
     def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
         conserves, unseen = keeps_energy(problem), begins_unseen(problem)
-        jumps, bent = problem.theta.real[list(problem.jumps)], bends(problem) or sums_bend(problem, objectives)
+        jumps, bent = problem.theta.real[list(problem.jumps)], bends(problem)
         return health.Health(problem.options, problem.names, conserves, problem.touching, unseen, bent, jumps)
-
-
-def sums_bend(problem: Problem, objectives: Sequence["Objective"]) -> bool:
-    """Whether sums over time may have corners in what they add, or in sensors of type expression."""
-    sums = [objective for objective in objectives if objective.kind in SUMS or objective.sharpness is not None]
-    return bool(sums) and any(objective.integrand.bends for objective in (*sums, *problem.expressed))
 
 
 def keeps_energy(problem: Problem) -> bool:

@@ -12,7 +12,6 @@ from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.breakpoints import bends
 from mbsim_cli.solve.resolution import loses_energy, resolution_of
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.study.analyses import sums_bend
 from mbsim_cli.study.assembling import Settings, automatic_of, build, stated_option
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.discretisation import differences_by_fields, name_of, values_of
@@ -140,7 +139,7 @@ class _Search:
         self._measured = f"{'quadrature of ' if self._sums_alone else ''}{numbers}"
         self._fastest = self._divisor if by_tolerance else SLOWEST if loses_energy(problem) else FASTEST
         fixed = problem.options.analysis == "forward_dynamics" and not problem.options.adaptive
-        self._bends = fixed and (bends(problem) or sums_bend(problem, assembled.objectives))
+        self._has_corners = self._forces_bend = fixed and bends(problem)
         self._begun = True  # the last run got beyond its start, which does not depend on the step
 
     def search(self, listener: Listener) -> StepChoice:
@@ -167,9 +166,10 @@ class _Search:
         known = np.isfinite(self._error)
         why = f"the relative error of {self._worst} is still {self._error:.1e}" if known else self._worst
         least = f"tolerance down to {number:.3g}" if self._by_tolerance else f"step down to {number:.3g} s"
+        slow = "; forces or integrands have corners, at which derivatives converge slowly" if self._has_corners else ""
         raise AnalysisError(
             f"no {least} keeps to the accuracy {self.accuracy:g}: {why}; try a larger accuracy or a "
-            "shorter duration, and look for an unstable motion or a number that should be zero"
+            f"shorter duration, and look for an unstable motion or a number that should be zero{slow}"
         )
 
     def problem_at(self, number: float) -> Problem:
@@ -227,7 +227,9 @@ class _Search:
         earlier = self._largest(before, sizes)[0] if before else np.inf
         share = 1.0 / (np.clip(earlier / largest, SLOWEST, self._fastest) - 1.0) if largest > 0.0 else 1.0
         off_by = {name: share * np.abs(difference) for name, difference in differences.items()}
-        if self._bends and before:
+        of_sums = not self._by_tolerance and any(result.has_corners for result in results.values())
+        self._has_corners = self._forces_bend or of_sums
+        if self._has_corners and before:
             off_by = {name: np.fmax(off, np.abs(before[name]) / AT_CORNERS) for name, off in off_by.items()}
         self._error, self._worst = self._largest(off_by, sizes)
         if self._error > self.accuracy or earlier / (self._fastest - 1.0) > BEFORE * self.accuracy:
@@ -239,7 +241,13 @@ class _Search:
             if self._by_tolerance and np.isfinite(of_sums):
                 errors[0] += of_sums
             uncertainties[name] = of_run._replace(errors=errors) if self._depends_on_step(result) else of_run
-        off = {name: {given: share * d for given, d in fields.items()} for name, fields in of_fields.items()}
+        off: _ByFields = {}
+        for name, fields in of_fields.items():
+            norms = off_by[name][1 + len(results[name].gradient) :]
+            off[name] = {
+                given: d * norm / max(float(np.linalg.norm(d)), np.finfo(float).tiny)
+                for (given, d), norm in zip(fields.items(), norms, strict=True)
+            }
         return uncertainties, off
 
     def _depends_on_step(self, result: Gradient) -> bool:

@@ -171,6 +171,7 @@ class Gradient(NamedTuple):
     error: float = 0.0  # residual of the linear systems of an adjoint, relative
     moved: np.ndarray | None = None  # (w,) derivatives by the numbers that fields move
     largest: float | None = None  # extreme value at a time point, which a smooth maximum or minimum approximates
+    has_corners: bool = False  # whether the integrand of a sum over time had corners between time points
 
 
 def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
@@ -252,6 +253,7 @@ def evaluate(
             adjoint.error if adjoint else 0.0,
             adjoint.moved.get(name) if adjoint else None,
             None if largest is None else float(largest),
+            each.has_corners,
         )
     require_finite(results, unknown.objectives)
     return results

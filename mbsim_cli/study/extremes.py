@@ -209,7 +209,7 @@ class SmoothMaximum(Stream):
 
     def take(self, points, rows):
         shares, shrink = self._shares(rows, points.weights[0])
-        self._integrals.add(points, shares, shrink)
+        self._integrals.add(points, shares, self._corners, shrink)
 
     def take_inside(self, length, rows):
         shares, shrink = self._shares(rows, length)
@@ -318,6 +318,9 @@ class SmoothMaximum(Stream):
         relative, slope = absolute / total, self._integrals.sums[0, 1:] / total
         by_value = np.abs(relative[:, 0] / self._sharpness).sum()
         by_slope = np.abs(relative[:, 1:] - np.multiply.outer(relative[:, 0], slope)).sum(axis=0)
+        at_corners = self._integrals.at_corners / total
+        by_value = max(by_value, at_corners[0] / abs(self._sharpness))
+        by_slope = np.fmax(by_slope, at_corners[1:] + at_corners[0] * np.abs(slope))
         # 1 where the integral is that of a single time point, 0 where quadrature follows the integrand
         narrowness = float(np.minimum(1.0, 3.0 * np.abs(absolute[0, 0] / total)))
         at_jumps = self.errors_at_jumps(self._summands, self._sharpness) / total

@@ -121,10 +121,10 @@ class Integral(Stream):
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)
-        self._integrals = Integrals(p, objective.integrand.bends)
+        self._integrals = Integrals(p)
 
     def take(self, points, rows):
-        self._integrals.add(points, rows)
+        self._integrals.add(points, rows, self._corners)
 
     def take_inside(self, length, rows):
         self._integrals.add_inside(length, rows)
@@ -146,8 +146,9 @@ class Integral(Stream):
     def errors(self):
         others = self.extent * self.drift + self.beyond(lambda to_end: to_end.integral)
         others = others + self.errors_at_jumps(np.asarray)
-        own = np.abs(self._integrals.errors(self.course.intervals)).sum(axis=0)  # by both causes, without cancelling
-        return Uncertainty(own + others, self._integrals.sizes)
+        own = np.abs(self._integrals.errors(self.course.intervals))
+        own[0] = np.fmax(own[0], self._integrals.at_corners)
+        return Uncertainty(own.sum(axis=0) + others, self._integrals.sizes)  # by both causes, without cancelling
 
     @property
     def extent(self):
@@ -214,6 +215,11 @@ class Expression:
         for part in self.parts.values():
             part.add(block, shift)
 
+    @property
+    def has_corners(self) -> bool:
+        """Whether one of the others has."""
+        return any(part.has_corners for part in self.parts.values())
+
     def _arguments(self):
         operands = {name: np.reshape(part.value, (1, 1)) for name, part in self.parts.items()}
         return operands, np.zeros(1), self.objective.values
@@ -264,6 +270,8 @@ class Minimum(Expression):
 
 class Modal:
     """Frequency, damping ratio, or real or imaginary part of the eigenvalue of a mode."""
+
+    has_corners = False
 
     def __init__(self, objective: Objective, p: int):
         self.objective, self.p = objective, p

@@ -119,35 +119,40 @@ def _beside(sizes: np.ndarray) -> np.ndarray:
 # Where a signal jumps by J, the trapezoidal rule is off by h J / 2 at most, and by h J / sqrt(12) on average. Third
 # differences are J, -2 J and J there, and of the order h^3 elsewhere.
 CORNER = 0.25  # error by quadrature, over h times the root of the sum of their squares
+NO_CORNERS = np.zeros(0, bool)
 
 
 class Integrals:
     """Integrals of rows (1 + p, B) over time, and their errors by quadrature and by the motion.
 
-    The first row is an integrand, the others its derivatives. Whether they have corners, ``bends`` says.
+    The first row is an integrand, the others its derivatives.
     """
 
-    def __init__(self, p: int, bends: bool = False):
-        self._at_corners = np.zeros(1 + p) if bends else None  # squares of errors by quadrature across corners
+    def __init__(self, p: int):
+        self._squares = np.zeros(1 + p)  # of errors by quadrature across corners
+        self._corners = NO_CORNERS  # whether each of the last two intervals has a corner
         self.sums: np.ndarray = np.zeros((3, 1 + p))  # integrals, their errors by quadrature and by motion
         self.sizes = np.zeros(1 + p)  # integrals of magnitudes
         self._lengths = np.zeros(0)  # of the last two intervals
         self._ends = np.zeros((1 + p, 0))  # rows of the last three time points
         self._inside = False  # whether time points inside steps are summed
 
-    def add(self, points: TimePoints, rows: np.ndarray, shrink: float = 1.0) -> None:
-        """Add successive time points; earlier sums are multiplied by ``shrink``."""
+    def add(self, points: TimePoints, rows: np.ndarray, corners: np.ndarray, shrink: float = 1.0) -> None:
+        """Add successive time points (B,), and whether intervals (B - 1,) have corners; ``shrink`` earlier sums."""
         if not points.lengths.all():  # a time point on a jump has one-sided derivatives, if any
             rows = np.where(points.weights[0] == 0.0, 0.0, rows)
         # derivatives whose error is not observed share that of the motion
         by_motion = points.by_motion if len(points.by_motion) == len(rows) else points.by_motion[:1]
         self.sums = shrink * self.sums + np.vstack([points.weights @ rows.T, (by_motion * rows).sum(axis=1)])
         self.sizes = shrink * self.sizes + np.abs(rows) @ points.weights[0]
-        if self._at_corners is not None and points.lengths.all():
-            bent = np.diff(np.concatenate([shrink * self._ends[:, :-1], rows], axis=1), 3, axis=1).real
-            length = np.abs(points.lengths).max(initial=0.0)
-            self._at_corners = shrink**2 * self._at_corners + ((CORNER * length * bent) ** 2).sum(axis=1)
-        self._lengths = np.append(self._lengths, points.lengths)[-2:]
+        lengths, corners = np.append(self._lengths, points.lengths), np.append(self._corners, corners)
+        self._squares *= shrink**2
+        if corners.any() and len(lengths) > 2:
+            in_three = np.stack([lengths[:-2], lengths[1:-1], lengths[2:]])
+            across = (corners[:-2] | corners[1:-1] | corners[2:]) & (in_three != 0.0).all(axis=0)  # and no jump
+            bent = np.diff(np.concatenate([shrink * self._ends[:, :-1], rows], axis=1), 3, axis=1).real[:, across]
+            self._squares += ((CORNER * np.abs(in_three).max(axis=0)[across] * bent) ** 2).sum(axis=1)
+        self._lengths, self._corners = lengths[-2:], corners[-2:]
         self._ends = np.concatenate([shrink * self._ends[:, :-1], rows[:, -3:]], axis=1)[:, -3:]
 
     def add_inside(self, length: np.ndarray, rows: np.ndarray, shrink: float = 1.0) -> None:
@@ -168,9 +173,12 @@ class Integrals:
             before, middle, end = self._ends.T
             bend = before - 2.0 * middle + end if self._lengths.all() else 0.0  # not across a jump
             errors[0] += self._lengths[-1] * ((end - middle) / 6.0 + bend / 12.0)
-        if self._at_corners is not None:
-            errors[0] = np.maximum(np.abs(errors[0]), np.sqrt(self._at_corners))
         return errors
+
+    @property
+    def at_corners(self) -> np.ndarray:
+        """Least errors (1 + p,) by quadrature across corners."""
+        return np.sqrt(self._squares)
 
 
 # From the last time point to the end of an analysis, where its duration is no whole number of steps.

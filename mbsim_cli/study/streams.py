@@ -7,6 +7,7 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
+from mbsim_cli.spec.expressions.program import TIME
 from mbsim_cli.study import quadrature
 from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, TimePoints, beside, weighed
 
@@ -214,6 +215,9 @@ class Stream:
         self._spread = Spread(p)
         self._scale = Scale(objective)
         self._inside = False  # whether a run has time points inside steps
+        self.has_corners = False  # whether it is a sum over time whose integrand had corners between time points
+        self._corners = quadrature.NO_CORNERS  # in which of the latest intervals
+        self._latest: dict[str, np.ndarray] = {}  # time, and values of sensors, at the last two time points
         self._stored = [Beside(jump, p, self.per_side) for jump in objective.jumps]
         self._within = list[list[Beside]]()  # of time points inside steps, of each run
         if self.sums:
@@ -244,7 +248,20 @@ class Stream:
         self._spread.add(rows, self._scale.value)
         self._inside = bool(inside)
         if not (self.sums and self._inside):
+            if self.sums:
+                self._find_corners(block, points.lengths)
             self.take(points, rows)
+
+    def _find_corners(self, block: Block, lengths: np.ndarray) -> None:
+        """Find the intervals, with these lengths, in which the integrand has corners; not where it is split."""
+        integrand, rows = self.objective.integrand, self.objective.sensors
+        read = {TIME: block.time, **{name: block.sensors[:, rows[name]] for name in integrand.sensors}}
+        if self._latest:
+            read = {name: np.concatenate([self._latest[name], values]) for name, values in read.items()}
+        self._latest = {name: values[-2:].copy() for name, values in read.items()}
+        found = integrand.corners(read, read[TIME], self.objective.values)
+        self._corners = found[len(found) - len(lengths) :] & (lengths != 0.0)
+        self.has_corners |= bool(self._corners.any())
 
     def take_inside(self, length: np.ndarray, rows: np.ndarray) -> None:
         """Add the signal at time points inside steps, in their order; ``length`` (B,) are its weights in integrals."""

@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli.assembly.objectives import Jump
+from mbsim_cli.spec.expressions.program import compiled_formula
+from mbsim_cli.study.diagnostics import discretisation
+from mbsim_cli.study.quadrature import Course, Integrals
 
 PENDULUM = """
 mbsim: 1
@@ -21,7 +25,9 @@ analysis: {step: 0.01, duration: 2.86, sensitivity: {method: ddm, parameters: al
 """
 
 
-@pytest.mark.parametrize("way", ["abs(w)", "norm(v)", "speed", "if(w < 0, -w, w)"])
+@pytest.mark.parametrize(
+    "way", ["abs(w)", "norm(v)", "speed", "if(w < 0, -w, w)", "sqrt(w**2 + 1e-9)", "(w*w + 1e-9)**0.5"]
+)
 def test_estimates_are_not_far_too_small(way):
     """With two runs alone the error of the derivative by k, two thirds of it, counted as 0.3 %."""
     model = mbsim.loads(PENDULUM.replace("WAY", way))
@@ -65,8 +71,85 @@ analysis:
 
 def test_work_along_a_given_motion():
     """Every other time point gives the derivative by J almost as all of them do: 39 % off, and estimated as 0.03 %."""
+    swept = mbsim.loads(WORK.replace("ddm", "adjoint")).run()
     result = mbsim.loads(WORK).run()
     fine = mbsim.loads(WORK.replace("sampling: 0.01", "sampling: 5e-4")).run()
     estimated = result.report["objectives"]["work"]["discretisation"]["gradient"]
     true = np.abs(result.objectives["work"].gradient - fine.objectives["work"].gradient)
     assert (true < 3 * np.array(list(estimated.values()))).all()
+    true = abs(result.objectives["work"].value - fine.objectives["work"].value)
+    for each in (result, swept):
+        assert true < 3 * each.report["objectives"]["work"]["discretisation"]["value"]
+
+
+def test_an_automatic_step_along_a_given_motion():
+    """Corners count where a branch changes: ``abs`` of a positive signal does not."""
+    model = mbsim.loads(WORK)
+    result, fine = (
+        model.run(**step).objectives["work"] for step in ({"step": "auto", "accuracy": 1e-2}, {"step": 5e-4})
+    )
+    sizes = np.maximum(np.abs(fine.gradient), 0.1 * fine.value / np.abs(list(model.parameters.values())))
+    assert (np.abs(result.gradient - fine.gradient) < 3e-2 * sizes).all()
+    smooth, plain = (mbsim.loads(WORK.replace("abs(tau*w)", each)) for each in ("abs(tau*w + 20)", "tau*w + 20"))
+    assert smooth.run(step="auto").report["step"] == plain.run(step="auto").report["step"]
+
+
+RUNS = [
+    ("integral: abs(w)", 2),
+    ("integral: abs(w + 20)", 1),
+    ("integral: w**2", 1),
+    ("rms: w", 1),
+    ("rms: 'max(w, 0)'", 2),
+    ("minimum: w, sharpness: 10", 1),
+    ("minimum: abs(w), sharpness: 10", 2),
+    ("maximum: abs(w)", 1),
+    ("integral: 'norm(v + [0, 0, 1])'", 1),
+    ("integral: speed", 2),
+]
+
+
+@pytest.mark.parametrize(("objective", "runs"), RUNS)
+def test_a_third_run_where_the_integrand_has_corners_in_the_run(objective, runs, monkeypatch):
+    """One more run without corners, two more with them; a sensor that no sum reads does not count."""
+    made, evaluate = [], discretisation.evaluate
+    monkeypatch.setattr(discretisation, "evaluate", lambda *given, **more: made.append(1) or evaluate(*given, **more))
+    mbsim.loads(PENDULUM.replace('integral: "WAY"', objective).replace("2.86", "0.8")).run()
+    assert len(made) == runs
+
+
+CORNERS = [
+    ("abs(x)", [-2.0, -0.5, 0.5, 0.7], [0, 1, 0]),
+    ("abs(x)", [-1.0, 0.0, 1.0, 2.0], [1, 1, 0]),
+    ("abs(x)", [0.0, 1.0, 2.0, 3.0], [0, 0, 0]),
+    ("sqrt(x**2)", [-1.25, -0.25, 0.75, 1.75], [1, 1, 0]),
+    ("sqrt(x**2 + 9)", [-1.25, -0.25, 0.75, 1.75], [0, 0, 0]),
+    ("(x*x)**1.5", [-1.25, -0.25, 0.75, 1.75], [1, 1, 0]),
+    ("x**2", [-1.25, -0.25, 0.75, 1.75], [0, 0, 0]),
+    ("hypot(x, 3)", [-1.25, -0.25, 0.75, 1.75], [0, 0, 0]),
+    ("max(x, 1)", [0.0, 0.9, 1.1, 2.0], [0, 1, 0]),
+    ("if(x < 1, 0, 2)", [0.0, 0.9, 1.1, 2.0], [0, 1, 0]),
+    ("sign(x - 1)", [0.0, 0.9, 1.1, 2.0], [0, 1, 0]),
+]
+
+
+@pytest.mark.parametrize(("formula", "values", "expected"), CORNERS)
+def test_intervals_with_corners(formula, values, expected):
+    program = compiled_formula(formula, (("x", 1),))
+    assert program.corners([np.array(values)], 4).tolist() == [each == 1 for each in expected]
+
+
+@pytest.mark.parametrize("size", [1, 5, 40])
+def test_corners_beside_jumps_and_in_blocks_of_any_size(size):
+    """Third differences across a jump do not count; those across the corner do, in any block."""
+    time, jump = np.arange(40.0), Jump(30.5, (), (25.0, 30.0), (31.0, 36.0))
+    signal = np.where(time > 30.5, 100.0, np.abs(time - 10.25))
+    corners = np.concatenate([[False], (time[:-1] < 10.25) & (time[1:] > 10.25)])  # in the interval before each
+    course, integrals = Course(), Integrals(0)
+    course.jumps = (jump,)
+    for first in range(0, len(time), size):
+        block = slice(first, first + size)
+        points = course.points(time[block].copy(), None)
+        rows = signal[None, max(0, first - 1) : first + size]
+        integrals.add(points, rows, corners[block][-len(points.lengths) :] if len(points.lengths) else corners[:0])
+    bent = np.diff(signal[8:14], 3)
+    assert integrals.at_corners[0] == pytest.approx(0.25 * np.sqrt((bent**2).sum()))

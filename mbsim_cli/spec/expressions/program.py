@@ -178,7 +178,44 @@ FUNCTIONS: dict[str, Elementary] = {
 FUNCTIONS = {name: each._replace(name=name) for name, each in FUNCTIONS.items()}
 _OTHERS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, NEGATE, SIGN, LESS, LESS_EQUAL, SELECT)
 OPERATIONS = FUNCTIONS | {each.name: each for each in _OTHERS}
-BENDING = ("abs", "min", "max", "sign", "less", "less_equal", "select", "norm", "hypot")  # with jumps or corners
+
+
+# Intervals (B - 1,) between B successive instants in which an operation has a corner or a jump: it changes its branch.
+
+
+def _changes(branch: np.ndarray) -> np.ndarray:
+    return np.abs(np.diff(branch.astype(float))) > 0.0
+
+
+def _bottoms(value: np.ndarray) -> np.ndarray:
+    """Those beside a least value below its second difference, as |x| has where x passes zero."""
+    before, least, behind = value[:-2], value[1:-1], value[2:]
+    beside = (before > least) & (behind >= least) & (least >= 0.0) & (before + behind > 3.0 * least)
+    found = np.zeros(max(0, len(value) - 1), bool)
+    found[:-1] |= beside
+    found[1:] |= beside
+    return found
+
+
+_CORNERS: dict[str, Callable[..., np.ndarray]] = {  # of values and arguments
+    "abs": lambda value, a: (a[1:] * a[:-1] < 0.0) | (a[1:] * a[:-1] == 0.0) & _bottoms(value),
+    "sign": lambda value, a: _changes(value),
+    "less": lambda value, a, b: _changes(value),
+    "less_equal": lambda value, a, b: _changes(value),
+    "select": lambda value, chosen, a, b: _changes(chosen != 0.0),
+    "min": lambda value, *a: _changes(np.argmin(a, axis=0)),
+    "max": lambda value, *a: _changes(np.argmax(a, axis=0)),
+    "norm": lambda value, *a: _bottoms(value),
+    "hypot": lambda value, *a: _bottoms(value),
+    "sqrt": lambda value, a: _bottoms(value),
+    "power": lambda value, a, b: _bottoms(value) & (b[1:] % 1.0 != 0.0),
+}
+
+
+def _corners_of(operation: Elementary) -> Callable[..., np.ndarray] | None:
+    if operation.name == "to":
+        return _CORNERS["sqrt"] if operation.number % 1.0 else None
+    return _CORNERS.get(operation.name)
 
 
 Step = tuple[Elementary, tuple[int, ...]]  # an operation, and the places of its arguments
@@ -198,10 +235,17 @@ class Program:
         """Whether an input has an influence."""
         return place in self._reached
 
-    @property
-    def bends(self) -> bool:
-        """Whether it may jump or have a corner."""
-        return any(operation.name in BENDING for operation, _ in self._steps)
+    def corners(self, inputs: Sequence[Any], count: int) -> np.ndarray:
+        """Whether it has a corner or a jump in each interval (count - 1,) between successive inputs (count,)."""
+        steps = [(place, _corners_of(step[0]), step[1]) for place, step in enumerate(self._steps, self._inputs)]
+        found = np.zeros(max(0, count - 1), bool)
+        if any(corners for _, corners, _ in steps):
+            with np.errstate(all="ignore"):
+                values = [np.broadcast_to(np.real(value), (count,)) for value in self._values(inputs)]
+                for place, corners, operands in steps:
+                    if corners:
+                        found |= corners(values[place], *(values[k] for k in operands))
+        return found
 
     def value(self, inputs: Sequence[Any]) -> Any:
         """Value at the inputs: numbers or arrays of one shape, real or complex; nothing warns of what is not finite."""
@@ -505,10 +549,9 @@ class Integrand:
         """Parameters that the expression depends on other than through sensors."""
         return tuple(self._expressions.chain((name, 1.0) for name in self._names))
 
-    @property
-    def bends(self) -> bool:
-        """Whether it may jump or have a corner."""
-        return self._program.bends
+    def corners(self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None) -> Any:
+        """Whether f has a corner or a jump in each interval (B - 1,) between instants, such as a time step."""
+        return self._program.corners(self._inputs(sensors, t, values), len(t))
 
     def value(self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None) -> Any:
         """Return f, shape (B,); ``values`` replaces parameter values."""

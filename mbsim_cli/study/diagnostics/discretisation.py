@@ -118,7 +118,8 @@ class FirstRun(NamedTuple):
     """A run that is solved, whose errors are to be estimated.
 
     ``resolution`` has read all its blocks. ``divided_order`` is the order of errors of derivatives if steps are divided
-    where forces begin, else 0; a third run then shows errors, too. ``second`` gives the second run.
+    where forces begin or have corners, else 0; a third run then shows errors, too, as it does where integrands have
+    corners. ``second`` gives the second run.
     """
 
     plan: "Plan"
@@ -165,12 +166,13 @@ class FirstRun(NamedTuple):
         found = {}
         for name, result in self.results.items():
             errors, other = result.uncertainty.errors.copy(), others[name]
-            errors[0] = share * abs(result.value - other.value)
+            given = result.has_corners and fine.options.analysis != "forward_dynamics"  # all errors are of quadrature
+            errors[0] = np.fmax(errors[0] if given else 0.0, share * abs(result.value - other.value))
             if len(other.gradient):
                 errors = np.append(errors[0], of_derivatives * np.abs(result.gradient - other.gradient))
             found[name] = result._replace(uncertainty=result.uncertainty._replace(errors=errors))
-        if self.divided_order and found:
-            found = self._by_third_run(found, others)
+        if unsure := {name: result for name, result in found.items() if self.divided_order or result.has_corners}:
+            found |= self._by_third_run(unsure, others)
         fields = self.plan.assembled.fields
         differences = differences_by_fields(by_fields(fields, self.results), by_fields(fields, others))
         off = {name: {given: of_derivatives * d for given, d in of.items()} for name, of in differences.items()}
@@ -185,7 +187,7 @@ class FirstRun(NamedTuple):
         longest = with_longer_steps(fine, 3)
         thirds: dict[str, Gradient] = {}
         with suppress(AnalysisError):
-            objectives = self.plan.assembled.objectives
+            objectives = [each for each in self.plan.assembled.objectives if each.name in found]
             thirds = evaluate(longest, objectives, (), None, self.listener, title="estimating errors")
         longer = longest.options.step / fine.options.step
         for name, third in thirds.items():
@@ -194,7 +196,7 @@ class FirstRun(NamedTuple):
         # differences between runs have errors of their own, and no derivatives along time
         if self.plan.method == "fd" or not any(len(result.gradient) for result in found.values()):
             return found
-        share, values = 1.0 / (longer**self.divided_order - 1.0), values_of(self.plan.parameters)
+        share, values = 1.0 / (longer ** (self.divided_order or 2.0) - 1.0), values_of(self.plan.parameters)
         for name, result in found.items():
             result = _with_errors_of_parts(result, others[name], thirds.get(name), share, values, impacts)
             found[name] = _without_unresolved(result, self.plan, fine.options.step) if impacts else result

@@ -55,8 +55,8 @@ class Health(Diagnostics):
     """Largest and mean diagnostics of a run, one pass.
 
     ``conserves``: whether the equations conserve energy; ``touches`` is ``Problem.touching``; ``unseen``: whether
-    forces may begin where none of these gaps closes; ``bends``: whether they, or what sums over time add up, may have
-    corners; ``jumps`` (k,) are times, s, at which accelerations jump.
+    forces may begin where none of these gaps closes; ``bends``: whether they may have corners; ``jumps`` (k,) are
+    times, s, at which accelerations jump.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Health(Diagnostics):
         """Order of errors of derivatives if forces begin or bend in steps of fixed length; 0 if none does.
 
         It is ``IMPACTS`` if something has touched or let go, or may have, and 2 if dry friction turned round, whose
-        slope jumps nowhere, or where forces or integrands may have corners: errors depend on where steps lie there.
+        slope jumps nowhere, or where forces may have corners: errors depend on where steps lie there.
         """
         if self._options.adaptive:
             return 0.0
