@@ -199,15 +199,11 @@ def _bottoms(value: np.ndarray) -> np.ndarray:
 
 _CORNERS: dict[str, Callable[..., np.ndarray]] = {  # of values and arguments
     "abs": lambda value, a: (a[1:] * a[:-1] < 0.0) | (a[1:] * a[:-1] == 0.0) & _bottoms(value),
-    "sign": lambda value, a: _changes(value),
-    "less": lambda value, a, b: _changes(value),
-    "less_equal": lambda value, a, b: _changes(value),
+    **dict.fromkeys(("sign", "less", "less_equal"), lambda value, *a: _changes(value)),
     "select": lambda value, chosen, a, b: _changes(chosen != 0.0),
     "min": lambda value, *a: _changes(np.argmin(a, axis=0)),
     "max": lambda value, *a: _changes(np.argmax(a, axis=0)),
-    "norm": lambda value, *a: _bottoms(value),
-    "hypot": lambda value, *a: _bottoms(value),
-    "sqrt": lambda value, a: _bottoms(value),
+    **dict.fromkeys(("norm", "hypot", "sqrt"), lambda value, *a: _bottoms(value)),
     "power": lambda value, a, b: _bottoms(value) & (b[1:] % 1.0 != 0.0),
 }
 
