@@ -37,7 +37,7 @@ from mbsim_cli.system import cached_property
 
 ROUNDED = 1e-3  # m or rad: error of positions given with few digits
 OF_SIZE = 1e-2  # of the mechanism's size: the same, at most
-NO_GAP = 1e-12  # m
+NO_GAP = 1e-12  # m: round-off, in mechanisms of any size
 
 
 def _check_design(name: str, spec: joints.AnyJoint, model: Model, system: System) -> None:

@@ -85,16 +85,15 @@ class Statics:
         self.state, self.eq, self.dtype = start.state, start.work.eq, start.dtype
         self.hold = np.array(sorted(hold), dtype=int)
         self.free = all_but(n, self.hold)
-        self.turns = np.isin(kinds(start.model.tree), TURNING)
-        self.quaternions = np.flatnonzero(kinds(start.model.tree) == Column.EULER_0)
+        columns, scales = kinds(start.model.tree), scales_of(start.model, start.theta)
+        self.turns = np.isin(columns, TURNING)
+        self.quaternions = np.flatnonzero(columns == Column.EULER_0)
         self.still = Instant(problem, start.theta, np.zeros((size, 0), start.dtype), start)
         self.unit = Instant(problem, start.theta, np.zeros((size, padded(n)), start.dtype), start)
         self.unit.sens.z[:, :n] = np.eye(n)
         self._weight = _weights(start)
-        scales = scales_of(start.model, start.theta)
-        self._rows = scales.rows
-        # by which changes are measured: a radian, or the mechanism's size
-        self._units = np.where(among(kinds(start.model.tree), TRANSLATIONS), scales.size, 1.0)
+        self._rows = scales.rows  # units of constraints
+        self._units = np.where(among(columns, TRANSLATIONS), scales.size, 1.0)  # rad, or the mechanism's size
         self._first, self._here = np.zeros((2, n))  # unbalanced forces at the start, and here
         self._tries = 0
 
@@ -122,7 +121,7 @@ class Statics:
                 newton, fall = self._changes(modes)
             except np.linalg.LinAlgError:
                 break
-            if self._size(newton) <= NEAR * (1.0 + self._size(self.state.z)) and not fall.any():
+            if self._size(newton) <= NEAR * self._scale and not fall.any():
                 return self.modes_behind(newton), iteration
             force, share = self._move(self._limited(newton, radius) + self._limited(fall, radius), force)
             if share == 0.0 or self._size(self.state.z - start) > FAR:
@@ -239,6 +238,11 @@ class Statics:
         """The largest of changes of coordinates (n,), or of coordinates, in their units."""
         return float(np.abs(change / self._units).max(initial=0.0))
 
+    @property
+    def _scale(self) -> float:
+        """Size of the position, to which corrections are relative."""
+        return 1.0 + self._size(self.state.z)
+
     def _move(self, change: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, float]:
         """Change the coordinates by a share of ``change`` that does not overshoot; return forces and share, or 0."""
         origin, multipliers, slope, share = self.state.z.copy(), self.state.lam.copy(), abs(force @ change), 1.0
@@ -349,7 +353,7 @@ class NearestEquilibrium(Statics):
         for _ in range(MOST_SLIDES if modes.neutral.any() else 0):
             along = np.linalg.qr(modes.shape[:, modes.neutral])[0]
             change = along @ (along.T @ (initial - self.state.z))
-            near = NEAREST * (1.0 + self._size(self.state.z))
+            near = NEAREST * self._scale
             if self._size(change) <= near or radius < near:
                 break
             before = self.state.z.copy()
@@ -395,7 +399,7 @@ class NearestEquilibrium(Statics):
         """The coordinates among ``held`` on which a force acts, the largest force last."""
         left = np.abs(self._left())
         stiffness = (np.abs(self.stiffness) * self._units).max(axis=1, initial=0.0)
-        noise = OF_STIFFNESS * stiffness * (1.0 + self._size(self.state.z))
+        noise = OF_STIFFNESS * stiffness * self._scale
         order = held[np.argsort(left[held], kind="stable")]
         return order[left[order] > (BALANCED * self.load(self.parts) + noise)[order]]
 
@@ -409,7 +413,7 @@ class NearestEquilibrium(Statics):
         state.lam[:] = 0.0
         self.still.evaluate()
         state.lam[rows] = np.linalg.lstsq(eq.J[np.ix_(rows, others)].T, -eq.G[others], rcond=None)[0]
-        scale, before = 1.0 + self._size(state.z), np.inf
+        scale, before = self._scale, np.inf
         settled, wanted = 0, 3 if np.iscomplexobj(state.z) else 1  # the imaginary part converges after the real one
         for _ in range(POLISHING):
             self.unit.evaluate()
@@ -426,7 +430,7 @@ class NearestEquilibrium(Statics):
             if size > max(CONTRACTING * before, NOISE * scale):
                 return False
             before = size
-            settled += bool(size <= SOLVED * (1.0 + self._size(state.z)))
+            settled += bool(size <= SOLVED * self._scale)
             if settled == wanted:
                 self.still.evaluate()
                 return bool(np.abs(eq.phi.real / self._rows).max(initial=0.0) < NEARLY_CLOSED)

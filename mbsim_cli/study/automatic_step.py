@@ -227,8 +227,8 @@ class _Search:
         earlier = self._largest(before, sizes)[0] if before else np.inf
         share = 1.0 / (np.clip(earlier / largest, SLOWEST, self._fastest) - 1.0) if largest > 0.0 else 1.0
         off_by = {name: share * np.abs(difference) for name, difference in differences.items()}
-        of_sums = not self._by_tolerance and any(result.has_corners for result in results.values())
-        self._has_corners = self._forces_bend or of_sums
+        bent = not self._by_tolerance and any(result.has_corners for result in results.values())
+        self._has_corners = self._forces_bend or bent
         if self._has_corners and before:
             off_by = {name: np.fmax(off, np.abs(before[name]) / AT_CORNERS) for name, off in off_by.items()}
         self._error, self._worst = self._largest(off_by, sizes)

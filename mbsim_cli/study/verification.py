@@ -296,9 +296,8 @@ def missing_derivative(analysed: Analysed, parameter: str, why: str) -> Comparis
     source = f"whole analyses with {label} changed by at most {FIRST * scale:.1e}"
     names: dict[str, Any] = {"name": "no derivative", "kind": "undefined", "parameter": label}
     row = Comparison(model=str(analysed.path), **names, passed=True, source=source)
-    if why.endswith(
-        (GRAZES, SHORTER_STEP)
-    ):  # steps do not tell its value: differences of runs with them do not, either
+    # steps do not tell its value: differences of runs with them do not, either
+    if why.endswith((GRAZES, SHORTER_STEP)):
         return replace(row, source=None, message=why)
     try:
         found = derivative(lambda change: values_at(file, analysed.settings, {parameter: change}), scale)

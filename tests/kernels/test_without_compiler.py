@@ -10,7 +10,7 @@ MARKED = sorted(str(path) for path in (ROOT / "tests").rglob("test_*.py") if "ma
 
 
 def test_what_is_interpreted_passes():
-    """Single kernels and small simulations, and elsewhere a few steps of what is compiled for no other test."""
+    """Tests of single kernels, and short runs of formulations that no other quick test compiles."""
     files = [str(Path(__file__).parent / "plain"), *(path for path in MARKED if path != __file__)]
     command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "pytest", "-q", "-p", "no:xdist"]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}

@@ -106,7 +106,7 @@ def stands_at(x, mechanism):
 STEPS = {"step": 5e-3, "duration": 0.1, "tolerance": 1e-12}
 
 
-def by(formulation):
+def steps_of(formulation):
     """Steps by a formulation: in natural coordinates, which are interpreted, a few."""
     return STEPS | {"formulation": formulation, "duration": 0.02 if formulation == "ali3p-natural" else 0.1}
 
@@ -114,7 +114,7 @@ def by(formulation):
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_loop_starts_as_without_another_whose_start_is_moved(formulation):
     """All loops were closed as one: stated values of this one moved, too, and its gradients were off by a fifth."""
-    analysis = by(formulation)
+    analysis = steps_of(formulation)
     own, moved = four_bar("own", (1.0, -0.6, 1.2)), four_bar("moved", (2.6, -2.0, 0.2))
     expected, told = found(own, **analysis)
     numbers, warnings = found(own, moved, **analysis)
@@ -126,7 +126,7 @@ def test_a_loop_starts_as_without_another_whose_start_is_moved(formulation):
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_light_mechanism_moves_as_without_a_heavy_one(formulation):
     """Its inertias are 1e-12 of theirs: least inertias for penalties, from the mean of the file, made steps fail."""
-    analysis = by(formulation)
+    analysis = steps_of(formulation)
     analysis |= {"step": 5e-4, "duration": analysis["duration"] / 10}
     light = four_bar("light", (1.0, -0.6, 1.2), size=1e-2, independent=True)
     heavy = four_bar("heavy", (1.0, -0.6, 1.2), density=1e8)
@@ -139,7 +139,7 @@ def test_a_light_mechanism_moves_as_without_a_heavy_one(formulation):
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_coupling_is_the_same_by_any_factor(formulation, factor):
     """Beside large factors other constraints were too soft: gradients were wrong by 3e-3, or steps failed."""
-    analysis = by(formulation)
+    analysis = steps_of(formulation)
     loop = four_bar("own", (1.0, -0.6, 1.2), independent=True)
     expected = found(loop, arms(1.0, 2.0), **analysis)[0]
     numbers = found(loop, arms(factor, 2.0 * factor), **analysis)[0]
@@ -200,7 +200,7 @@ def test_a_run_without_time_points_between_two_jumps_estimates_no_errors(kind):
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_the_order_of_a_file_changes_nothing(formulation):
-    analysis = by(formulation)
+    analysis = steps_of(formulation)
     mechanisms = four_bar("own", (1.0, -0.6, 1.2)), arms(1.0, 2.0), spring_pendulum("p", 1.0, 0.5, 3.0)
     turned = [{s: dict(reversed(items.items())) for s, items in each.items()} for each in reversed(mechanisms)]
     expected, numbers = found(*mechanisms, **analysis)[0], found(*turned, **analysis)[0]

@@ -180,7 +180,7 @@ _OTHERS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, NEGATE, SIGN, LESS, LESS_EQUA
 OPERATIONS = FUNCTIONS | {each.name: each for each in _OTHERS}
 
 
-# Intervals (B - 1,) between B successive instants in which an operation has a corner or a jump: it changes its branch.
+# Whether an operation has a corner or a jump in each of the intervals (B - 1,) between B successive instants.
 
 
 def _changes(branch: np.ndarray) -> np.ndarray:
@@ -188,7 +188,7 @@ def _changes(branch: np.ndarray) -> np.ndarray:
 
 
 def _bottoms(value: np.ndarray) -> np.ndarray:
-    """Those beside a least value below its second difference, as |x| has where x passes zero."""
+    """Both intervals beside a minimum that is smaller than the second difference there, as that of abs(x) at zero."""
     before, least, behind = value[:-2], value[1:-1], value[2:]
     beside = (before > least) & (behind >= least) & (least >= 0.0) & (before + behind > 3.0 * least)
     found = np.zeros(max(0, len(value) - 1), bool)
@@ -206,12 +206,6 @@ _CORNERS: dict[str, Callable[..., np.ndarray]] = {  # of values and arguments
     **dict.fromkeys(("norm", "hypot", "sqrt"), lambda value, *a: _bottoms(value)),
     "power": lambda value, a, b: _bottoms(value) & (b[1:] % 1.0 != 0.0),
 }
-
-
-def _corners_of(operation: Elementary) -> Callable[..., np.ndarray] | None:
-    if operation.name == "to":
-        return _CORNERS["sqrt"] if operation.number % 1.0 else None
-    return _CORNERS.get(operation.name)
 
 
 Step = tuple[Elementary, tuple[int, ...]]  # an operation, and the places of its arguments
@@ -233,14 +227,22 @@ class Program:
 
     def corners(self, inputs: Sequence[Any], count: int) -> np.ndarray:
         """Whether it has a corner or a jump in each interval (count - 1,) between successive inputs (count,)."""
-        steps = [(place, _corners_of(step[0]), step[1]) for place, step in enumerate(self._steps, self._inputs)]
         found = np.zeros(max(0, count - 1), bool)
-        if any(corners for _, corners, _ in steps):
+        if self._bending:
             with np.errstate(all="ignore"):
                 values = [np.broadcast_to(np.real(value), (count,)) for value in self._values(inputs)]
-                for place, corners, operands in steps:
-                    if corners:
-                        found |= corners(values[place], *(values[k] for k in operands))
+                for corners, place, operands in self._bending:
+                    found |= corners(values[place], *(values[k] for k in operands))
+        return found
+
+    @cached_property
+    def _bending(self) -> list[tuple[Callable[..., np.ndarray], int, tuple[int, ...]]]:
+        """Rules for steps that may have corners, with the places of their values and operands."""
+        found = []
+        for place, (operation, operands) in enumerate(self._steps, self._inputs):
+            rule = "sqrt" if operation.name == "to" and operation.number % 1.0 else operation.name
+            if rule in _CORNERS:
+                found.append((_CORNERS[rule], place, operands))
         return found
 
     def value(self, inputs: Sequence[Any]) -> Any:
