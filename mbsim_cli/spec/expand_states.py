@@ -143,11 +143,20 @@ def text_of(number: Number) -> str:
     return f"({number.literal!r})" if number.literal is not None else f"({number.text.strip()})"
 
 
-def signal_of(review: Review, number: Number) -> str:
-    """The same of a signal, which may be the name of a law of time."""
-    text = number.text.strip() if number.literal is None else ""
-    known = {*review.model.parameters, *review.model.constants}
-    return f"{text}(t)" if text in review.model.laws and text not in known else text_of(number)
+def signal_of(maker: Maker, key: str, number: Number) -> str:
+    """The same of a signal, which may be the name of a law of time; reports a name that means two things."""
+    text, model = number.text.strip() if number.literal is None else "", maker.review.model
+    if text not in model.laws or text in {*model.parameters, *model.constants}:
+        return text_of(number)
+    if text in model.sensors:
+        maker.report(key, f"{text!r} is a law, and also a sensor or state", "give one of them another name")
+    try:
+        called = [*read_by(f"{text}(t)").laws] == [text]
+    except ExpressionError:
+        called = False
+    if not called:
+        maker.report(key, f"{text!r} cannot be called in expressions", "give the law another name")
+    return f"{text}(t)" if called else "0.0"
 
 
 def _pid(maker: Maker, name: str, spec: Pid) -> None:
@@ -157,14 +166,16 @@ def _pid(maker: Maker, name: str, spec: Pid) -> None:
         return
     if not maker.fits(spec):
         return
-    review, rate = maker.review, f"{spec.coordinate}.velocity"
-    error = f"({signal_of(review, spec.target)} - {spec.coordinate})"
+    rate, target = f"{spec.coordinate}.velocity", signal_of(maker, "target", spec.target)
+    error = f"({target} - {spec.coordinate})"
     integral, parts = f"{name}_integral", [f"{text_of(spec.kp)}*{error}"]
     with_integral = spec.ki.literal != 0.0
     if with_integral:
         parts.append(integral)
     if spec.kd.literal != 0.0:
-        change = rate if spec.target_rate is None else f"({rate} - {signal_of(review, spec.target_rate)})"
+        change = rate
+        if spec.target_rate is not None:
+            change = f"({rate} - {signal_of(maker, 'target_rate', spec.target_rate)})"
         if spec.filter is not None:
             filtered = f"{name}_rate"
             maker.state(filtered, State(rate=Expression(f"({change} - {filtered})/{text_of(spec.filter)}")))
@@ -192,7 +203,7 @@ def _dc_motor(maker: Maker, name: str, spec: DcMotor) -> None:
     if zeros:
         return
     k, n = text_of(spec.torque_constant), text_of(spec.gear)
-    left = f"({signal_of(maker.review, spec.voltage)} - {k}*{n}*{spec.coordinate}.velocity"
+    left = f"({signal_of(maker, 'voltage', spec.voltage)} - {k}*{n}*{spec.coordinate}.velocity"
     current = f"{name}_current"
     if spec.inductance is None:
         current = f"{left})/{text_of(spec.resistance)}"
@@ -265,7 +276,7 @@ def _realise(
 
     x_k' = x_(k-1) + (b_k u - a_k y) / a_n; at rest with y = u = ``start`` where a_0 = b_0.
     """
-    n, signal, lead = len(above) - 1, signal_of(maker.review, spec.input), above[-1]
+    n, signal, lead = len(above) - 1, signal_of(maker, "input", spec.input), above[-1]
     names = [f"{name}_{k + 1}" for k in range(n - 1)] + [name]
     for k, own in enumerate(names):
         terms = [] if k == 0 else [names[k - 1]]

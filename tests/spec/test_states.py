@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
 MODEL = """
 mbsim: 1
 parameters: {T: 0.1}
-laws: {swing: {type: harmonic, amplitude: 0.4, frequency: 0.8}}
+laws: {swing: {type: harmonic, amplitude: 0.4, frequency: 0.8}, step: {type: constant, value: 1}}
 bodies: {leg: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}}
 joints:
   hip: {type: revolute, bodies: [ground, leg], point: origin, axis: z%s}
@@ -55,6 +55,10 @@ def loaded(tmp_path, sections, joint=""):
          r"controllers.c.torque_constant: must not be zero"),
         ("controllers: {c: {type: dc_motor, coordinate: hip.angle, voltage: 1, resistance: 1, torque_constant: 1, "
          "gear: 0}}", "", r"controllers.c.gear: must not be zero"),
+        ("controllers: {c: {type: delay, input: step, time: T}}", "",
+         r"controllers.c.input: 'step' cannot be called in expressions; give the law another name"),
+        ("sensors: {swing: {type: kinetic_energy}}\ncontrollers: {c: {type: delay, input: swing, time: T}}", "",
+         r"controllers.c.input: 'swing' is a law, and also a sensor or state"),
         ("controllers: {c: {type: delay, input: t, time: -T}}", "", r"controllers.c.time: must be greater than zero"),
         ("", ", friction: {loss: 1, breakaway: T}", r"friction.breakaway: must not be less than loss"),
         ("", ", friction: {loss: 1, velocity: 0}", r"friction.velocity: must be greater than zero"),
