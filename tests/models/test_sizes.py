@@ -405,6 +405,7 @@ analysis: {type: equilibrium}
 """
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("size", ["1", "0.05", "20", "300"])
 def test_the_equilibrium_nearby_is_found_in_any_size(size):
     """Of many next to each other: the first change could pass several, of mechanisms smaller than a metre."""

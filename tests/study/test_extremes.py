@@ -64,7 +64,7 @@ def test_the_apex_of_a_throw(analysis, method):
 def test_parabolas_across_a_corner_are_warned_of_in_runs_with_adaptive_steps(control):
     """The apex of 1 - |x - 0.53| does not depend on the speed; three samples give a derivative of 0.12."""
     slid = THROW.replace("maximum: r.z", 'maximum: "1 - abs(r.x - 0.53)"').replace("velocity: [1", "velocity: [v/3")
-    told = mbsim.loads(slid.replace("duration: T, step: 0.1", "step: 0.1, duration: 1, " + ADAPTIVE + control)).run()
+    told = mbsim.loads(slid.replace("duration: T, step: 0.1", "step: 0.1, duration: 0.7, " + ADAPTIVE + control)).run()
     assert told.objectives["apex"].by("v") > 0.1
     assert any(warning.startswith("d apex / d v has an estimated") for warning in told.warnings)
 
