@@ -287,9 +287,9 @@ class Modal:
             numbers = found.largest
         else:
             assert isinstance(mode, int)
-            if mode > found.value.size:
-                known = counted(found.value.size, "mode")
-                raise AnalysisError(f"objective {self.objective.name}: there is no mode {mode}; there are {known}")
+            if mode > (known := found.of_all.value.size):
+                sentence = f"there is no mode {mode}; the mechanism has {counted(known, 'mode')}"
+                raise AnalysisError(f"objective {self.objective.name}: {sentence}")
             numbers = (mode - 1,)
         of_all = MODE_NUMBERS[self.objective.kind](found.of_all.value, found.of_all.d_value)
         self.value, self.gradient = of_all[0][numbers[0]], of_all[1][numbers[0], : self.p]

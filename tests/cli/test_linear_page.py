@@ -67,11 +67,18 @@ def test_without_gradients(mbsim, quarter, tmp_path):
         assert "gradient" not in file["modes"] and np.allclose(file["modes/frequency"], [1.2960545])
 
 
+def test_an_objective_of_a_mode_beyond_the_count(mbsim, quarter):
+    quarter.write_text(QUARTER.replace("type: modes", "type: modes, count: 1"))
+    report = mbsim("run", "quarter.yaml", "--json").json
+    assert len(report["modes"]) == 1
+    assert np.isclose(report["objectives"]["hop"]["value"], 11.892837)
+
+
 def test_a_mode_that_is_not_there(mbsim, quarter):
     quarter.write_text(QUARTER.replace("hop: {frequency: 2}", "hop: {frequency: 3}"))
     told = mbsim("run", "quarter.yaml")
     assert told.code == 4
-    assert "there is no mode 3; there are 2 modes" in told.err
+    assert "there is no mode 3; the mechanism has 2 modes" in told.err
 
 
 def test_differences_agree(mbsim, quarter):
