@@ -168,9 +168,9 @@ def save_model(model: "Model", estimates: dict[str, float], path: Path, *, force
         read = load(file.source.file, texts={**file.source.texts, file.source.file: text})
         scope = read.expressions.scope()
     except MbsimError as error:
-        raise UsageError(f"the estimates cannot be saved in {file.source.file}: {error}") from error
+        raise UsageError(f"the values found cannot be saved in {file.source.file}: {error}") from error
     if wrong := [name for name, number in values.items() if float(scope[name].real) != number]:
-        raise UsageError(f"the estimates of {', '.join(wrong)} cannot be saved in {file.source.file}")
+        raise UsageError(f"the values of {', '.join(wrong)} cannot be saved in {file.source.file}")
     with replaced(path.resolve(), force=True) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path
