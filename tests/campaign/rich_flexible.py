@@ -1,6 +1,7 @@
 """Random mechanisms with bodies that deform: forces and sensors of all kinds but tyres, and an objective of each."""
 
 from functools import partial
+from pathlib import Path
 
 from tests.campaign.flexible import FlexibleMechanism, flexible_loop, flexible_tree
 from tests.campaign.generator import COORDINATES, Data
@@ -13,6 +14,11 @@ class RichFlexibleMechanism(FlexibleMechanism, RichMechanism):
     """Bodies, joints and places of the one, laws, forces and sensors of the other."""
 
     drawn = False
+
+    def __init__(self, seed: int, file: tuple[Path, list[str], list[str]]):
+        super().__init__(seed, file)
+        # along z bodies would hang with their x axes upright, where roll and yaw have no value
+        self.data["gravity"][:2] = [0.4, -0.3]
 
     def _tyre(self, body: str) -> Data:
         # roads are put below a wheel where a tree of rigid bodies stands
