@@ -136,6 +136,15 @@ def test_a_changed_model_is_refused_and_a_changed_comment_is_not(mbsim, model):
     assert mbsim(*arguments, "--step", "2e-2").code == 2
 
 
+def test_a_sample_is_extended_by_set(mbsim, model):
+    shorter = ("sweep", model, "cloud", "-o", "s", "--set", "study.cloud.sobol.count=4")
+    assert mbsim(*shorter, "--json").json["cases"] == 4
+    extended = mbsim("sweep", model, "cloud", "-o", "s", "--set", "study.cloud.sobol.count=8", "--json").json
+    assert extended["cases"] == extended["done"] == 8
+    other = mbsim("sweep", model, "cloud", "-o", "s", "--set", "analysis.step=0.02")
+    assert other.code == 2 and "has changed" in other.err
+
+
 def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
     (tmp_path / "cases.csv").write_text("k,L\n2,1\n3,1.5\n")
     done = mbsim("sweep", pendulum, "--csv", "cases.csv", "-o", "a", "--keep", "objectives", "--json")

@@ -20,7 +20,7 @@ from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.frames import Appender, read_frames
-from mbsim_cli.study.sweep.study_folder import content_hash, file_hash
+from mbsim_cli.study.sweep.study_folder import content_hash, effective, file_hash
 
 Results = Mapping[str, Gradient]
 
@@ -33,7 +33,7 @@ def identity_of(
     These are the model, its tables and further ``files``, the settings, and ``others`` by name.
     """
     tables = [file_hash(table) for table in (*model_file.tables, *files)]
-    choices = {"settings": asdict(settings), "tables": tables, "varied": list(varied)}
+    choices = {"settings": effective(asdict(settings)), "tables": tables, "varied": list(varied)}
     return content_hash(model_file.source.data(), choices | {"version": mbsim_cli.__version__} | others).encode()
 
 

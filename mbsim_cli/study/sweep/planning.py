@@ -24,7 +24,15 @@ from mbsim_cli.spec.studies import Study
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.assembling import AUTO, Settings, automatic_of, build, named_or_only, stated_method
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.study_folder import Quantity, StudyFolder, StudyPlan, content_hash, file_hash, samples_hash
+from mbsim_cli.study.sweep.study_folder import (
+    Quantity,
+    StudyFolder,
+    StudyPlan,
+    content_hash,
+    effective,
+    file_hash,
+    samples_hash,
+)
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
@@ -261,7 +269,7 @@ def _content(model_file: ModelFile, chosen: dict[str, Any]) -> dict[str, Any]:
     folder = Path(os.path.abspath(source.file)).parent
     tables = {os.path.relpath(table, folder): file_hash(table) for table in model_file.tables}
     return {
-        "content": content_hash(source.data(), chosen | {"tables": tables}),
+        "content": content_hash(source.data(), effective(chosen) | {"tables": tables}),
         "folder": str(folder),
         "file": Path(source.file).name,
         "texts": {os.path.relpath(file, folder): text for file, text in source.texts.items()},

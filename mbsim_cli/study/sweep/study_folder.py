@@ -19,6 +19,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError, either, flag, os_errors
 from mbsim_cli.io.target import replaced
+from mbsim_cli.spec.reading.source import MARK, is_key
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock, open_regular
 
@@ -143,6 +144,14 @@ def is_of(value: Any, kind: Any) -> bool:
 
 # Hashes of a study's content: the model but for sections that no case depends on, options, files, values.
 WITHOUT_EFFECT = ("study", "optimization", "measurements", "fit", "checks", "name", "description")
+
+
+def effective(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of analyses but for values of keys (``--set``) that no case depends on."""
+    values = settings.get("overrides", {})
+    kept = {k: v for k, v in values.items() if not is_key(k) or k.split(MARK)[1] not in WITHOUT_EFFECT}
+    others = {name: value for name, value in settings.items() if name != "overrides"}
+    return others | ({"overrides": kept} if kept else {})
 
 
 def content_hash(data: Mapping[str, Any], choices: Mapping[str, Any]) -> str:
