@@ -79,8 +79,9 @@ def _readers(model_file: "ModelFile") -> "Iterator[Callable[[], object]]":
         from mbsim_cli.study.fitting.readings import measured_of
 
         yield partial(measured_of, model_file, name)
-    for study in model_file.study.values():
+    for name, study in model_file.study.items():
         if study.csv is not None:
             from mbsim_cli.study.sweep.planning import columns_of
 
-            yield partial(columns_of, study.csv, Path(model_file.source.file).parent, model_file.parameters)
+            path = model_file.source.file_at(("study", name, "csv", "file"), study.csv.file)
+            yield partial(columns_of, study.csv, path, model_file.parameters)

@@ -145,6 +145,23 @@ def test_a_sample_is_extended_by_set(mbsim, model):
     assert other.code == 2 and "has changed" in other.err
 
 
+def test_files_of_an_included_file_lie_beside_it(mbsim, tmp_path):
+    (tmp_path / "sub").mkdir()
+    sections = """\
+study: {cases: {csv: {file: cases.csv}}}
+measurements: {run: {file: run.csv, columns: {q: {sensor: A.angle}}}}
+fit: {all: {measurements: [run], parameters: [k]}}
+"""
+    (tmp_path / "sub/model.yaml").write_text(PENDULUM + sections)
+    (tmp_path / "sub/cases.csv").write_text("k\n1\n2\n")
+    (tmp_path / "sub/run.csv").write_text("time,q\n0.1,-0.5\n0.3,-0.6\n")
+    (tmp_path / "over.yaml").write_text("mbsim: 1\ninclude: [sub/model.yaml]\n")
+    done = mbsim("validate", "over.yaml")
+    assert done.code == 0, done.err
+    assert mbsim("sweep", "over.yaml", "cases", "-o", "s", "--json").json["done"] == 2
+    assert mbsim("fit", "over.yaml", "--json").json["fit"]["readings"] == 2
+
+
 def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
     (tmp_path / "cases.csv").write_text("k,L\n2,1\n3,1.5\n")
     done = mbsim("sweep", pendulum, "--csv", "cases.csv", "-o", "a", "--keep", "objectives", "--json")

@@ -131,7 +131,7 @@ class Effects:
         """What ``mbsim sweep`` computes and keeps."""
 
         def read(stated: Any) -> Any:
-            return columns_of(stated, Path(self.file.source.file).parent, self.file.parameters)
+            return columns_of(stated, Path(self.file.source.file).parent / stated.file, self.file.parameters)
 
         def design(study: Any) -> Any:
             try:

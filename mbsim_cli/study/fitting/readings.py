@@ -55,7 +55,7 @@ def measured_of(model_file: ModelFile, name: str) -> Measured:
     Readings that are NaN, and those outside of ``between``, are left out.
     """
     given, number = model_file.measurements[name], model_file.expressions.value
-    path = Path(model_file.source.file).parent / given.file
+    path = model_file.source.file_at(("measurements", name, "file"), given.file)
     table = read_table(path, given.delimiter or ",", empty=True)
     times = _column(model_file, path, table, ("measurements", name, "time"), given.time)
     times = times * float(number(given.time_scale).real)

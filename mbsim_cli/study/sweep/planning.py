@@ -59,9 +59,8 @@ def latin_hypercube(dimensions: int, count: int, seed: int) -> np.ndarray:
 # Cases that stand in a file, a row for each.
 
 
-def columns_of(stated: Any, folder: Path, parameters: Collection[str]) -> dict[str, np.ndarray]:
-    """Columns (N,) by parameter of a file (``spec.studies.CasesFile``) that is named relative to a folder."""
-    path = folder / stated.file
+def columns_of(stated: Any, path: Path, parameters: Collection[str]) -> dict[str, np.ndarray]:
+    """Columns (N,) by parameter of a file at a path, as ``stated`` (``spec.studies.CasesFile``) describes it."""
     found = read_table(path, stated.delimiter or ",")
     chosen = stated.columns or {name: name for name in found}
     for name in chosen:
@@ -217,8 +216,12 @@ def plan_of(
     for warning in warnings_of(model_file):
         listener.warn(f"warning: {warning}")
     name, study = _study(model_file, request)
-    cases = Path.cwd() if request.stated else Path(model_file.source.file).parent
-    design = design_of(study, model_file, lambda stated: columns_of(stated, cases, model_file.parameters))
+
+    def read(stated: Any) -> dict[str, np.ndarray]:
+        own = model_file.source.file_at(("study", name, "csv", "file"), stated.file)
+        return columns_of(stated, Path(stated.file) if request.stated else own, model_file.parameters)
+
+    design = design_of(study, model_file, read)
     settings = _settled(model_file, settings, study.sensitivity)
     _require_free(design, settings)
     _warn_of_bounds(design, model_file, listener)

@@ -18,7 +18,9 @@ def design(tmp_path):
         text = PENDULUM.replace("{value: 1.0, unit: m}", "{value: 1.0, bounds: [0.5, 2]}")
         path.write_text(text.replace("points:", f"  {parameter}\npoints:") + study)
         model = spec.load(path)
-        return design_of(model.study["s"], model, lambda stated: columns_of(stated, tmp_path, model.parameters))
+        return design_of(
+            model.study["s"], model, lambda stated: columns_of(stated, tmp_path / stated.file, model.parameters)
+        )
 
     return make
 
