@@ -132,6 +132,29 @@ def test_what_the_data_do_not_determine_is_named(tmp_path):
     assert np.isfinite(some.errors).all()  # of a damping that is known
 
 
+def test_parameters_of_a_direction_are_named_though_one_of_them_is_near_zero(tmp_path):
+    """m, k and the natural length b make two numbers: the amplitude of a force, and its mean."""
+    (tmp_path / "force.csv").write_text("time,F\n0,1\n0.2,1.2\n0.4,0.9\n0.6,0.2\n")
+    (tmp_path / "model.yaml").write_text("""
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {m: {value: 1, bounds: [0.1, 5]}, k: {value: 20, bounds: [1, 100]}, b: {value: 0, bounds: [-1, 1]}}
+bodies: {block: {mass: m}}
+joints: {guide: {type: prismatic, bodies: [ground, block], point: origin, axis: y}}
+forces: {spring: {type: spring_damper, coordinate: guide.displacement, stiffness: k, natural_length: b}}
+sensors: {F: {type: torque, coordinate: guide.displacement}}
+measurements: {run: {file: force.csv, columns: {F: {sensor: F, scale: 0.1, offset: b}}}}
+fit: {all: {measurements: [run], parameters: [k, b, m]}}
+analysis:
+  type: inverse_dynamics
+  sampling: 0.01
+  duration: 1
+  motion: {all: {type: harmonic, amplitude: 1, frequency: 0.5}}
+""")
+    found = mbsim.load(tmp_path / "model.yaml").fit("all")
+    assert np.isnan(found.errors).all() and "the data do not determine k, b and m" in found.warnings[0]
+
+
 def test_residuals_of_as_many_readings_as_parameters(tmp_path):
     """Three readings and three parameters, of which the data determine two: one degree of freedom is left."""
     text = stating("{few: {measurements: [loaded], parameters: [m, k, c]}}")

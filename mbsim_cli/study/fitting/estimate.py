@@ -46,10 +46,14 @@ class Problem:
 
 
 class Direction(NamedTuple):
-    """A combination (p,) of parameters, in their units, and its singular value relative to the largest."""
+    """A combination (p,) of parameters and its singular value relative to the largest.
+
+    ``effect`` are the sizes of the changes of the residuals by the parts of the combination.
+    """
 
     singular_value: float
-    combination: np.ndarray
+    combination: np.ndarray  # in the units of the parameters
+    effect: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -274,9 +278,9 @@ def _statistics(
     relative = singular / singular[0]
     directions = []
     for value, row in zip(relative, rows, strict=True):
-        combination = np.zeros(count)
-        combination[free] = row / lengths
-        directions.append(Direction(float(value), combination))
+        combination, effect = np.zeros(count), np.zeros(count)
+        combination[free], effect[free] = row / lengths, np.abs(row)
+        directions.append(Direction(float(value), combination, effect))
     known = relative > UNDETERMINED
     unknown = rows[~known]
     root = rows[known].T / singular[known]

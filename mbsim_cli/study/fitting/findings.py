@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbsim_cli.study.model import Model
 
 
-PART = 0.05  # of the largest part of a direction: smaller ones are not named
+PART = 0.05  # of the largest relative change and of the largest effect: parts with less of both are not named
 CORRELATED = 0.95  # beyond which two estimates are named together
 UNLIKELY = 4.0  # standard deviations of chi-square from its mean
 
@@ -68,10 +68,11 @@ def report_of(fit: "Fit") -> dict[str, Any]:
 
 def _parts(direction: Direction, names: Sequence[str], values: np.ndarray) -> dict[str, float]:
     """Changes of the parameters along a direction, relative to their values; the largest is 1."""
+    has_effect = direction.effect >= PART * direction.effect.max(initial=0.0)
     relative = direction.combination / np.where(values == 0.0, 1.0, np.abs(values))
     largest = relative[np.argmax(np.abs(relative))]
-    parts = zip(names, relative / (largest or 1.0), strict=True)
-    return {name: float(part) for name, part in parts if abs(part) >= PART}
+    parts = zip(names, relative / (largest or 1.0), has_effect, strict=True)
+    return {name: float(part) for name, part, counts in parts if counts or abs(part) >= PART}
 
 
 def _column(s: "Samples") -> dict[str, Any]:
