@@ -161,23 +161,26 @@ def _number(model: ModelFile, name: str, value: float | str) -> Number:
 def with_numbers(model_file: ModelFile, values: Mapping[str, float]) -> str:
     """The text of the model file where parameters and constants have these values, comments and layout kept.
 
-    One that an included file defines is stated in the file itself. Raises UsageError where a value cannot be written:
-    it stands as an alias, or a repetition makes it.
+    One that an included file defines is stated in the file itself, as values of controls are. Raises UsageError where a
+    value cannot be written: it stands as an alias, or a repetition makes it.
     """
     source = model_file.source
     text = source.text
     root, _ = read_nodes(text.encode(), source.file)
     assert root is not None
     changes: list[tuple[int, int, int, int, str]] = []  # line, column of the start and of the end, new text
+    added: dict[str, dict[str, str]] = {}  # texts of new entries by section
     values = dict(values)
     tree: Any = yaml.compose(text, Loader=yaml.SafeLoader) if model_file.controls else None
     for name, control in model_file.controls.items():
         keys = control.parameters(name)
         if not values.keys().isdisjoint(keys):
             scope = model_file.expressions.scope()
-            found = [float(values.pop(key, scope[key].real)) for key in keys]
-            changes.append(_of_control(tree, text, name, f"[{', '.join(map(repr, found))}]"))
-    added: dict[str, dict[str, float]] = {}
+            found = str([float(values.pop(key, scope[key].real)) for key in keys])
+            if (stated := _stated(tree, ("controls", name))) is not None:
+                changes.append(_of_control(stated, text, name, found))
+            else:
+                added.setdefault("controls", {})[name] = f"{{initial: {found}}}"
     scalars = _scalars(text)
     for name, value in values.items():
         section = "parameters" if name in model_file.parameters else "constants"
@@ -190,7 +193,8 @@ def with_numbers(model_file: ModelFile, values: Mapping[str, float]) -> str:
         if node is None and nearest.instance:
             raise UsageError(f"the value of {name!r} cannot be saved: a repetition makes it")
         if node is None:
-            added.setdefault(section, {})[name] = value
+            number = repr(float(value))
+            added.setdefault(section, {})[name] = f"{{value: {number}}}" if section == "parameters" else number
             continue
         place = (node.line - 1, node.column - 1)
         start = place if place in scalars else (place[0], place[1] - 1)  # nodes of quoted texts begin behind the quote
@@ -203,12 +207,18 @@ def with_numbers(model_file: ModelFile, values: Mapping[str, float]) -> str:
     return _changed(text, changes)
 
 
+def _stated(tree: Any, keys: Sequence[str]) -> Any:
+    """The node at a path of a composed text, None where the text does not hold it."""
+    for key in keys:
+        pairs = tree.value if isinstance(tree, yaml.MappingNode) else ()
+        tree = next((value for node, value in pairs if node.value == key), None)
+    return tree
+
+
 def _of_control(tree: Any, text: str, name: str, found: str) -> tuple[int, int, int, int, str]:
-    """The change that makes ``found`` the initial values of a control; ``tree`` is the composed text."""
-    for key in ("controls", name):
-        tree = next((value for node, value in getattr(tree, "value", ()) if node.value == key), None)
+    """The change that makes ``found`` the initial values of a control; ``tree`` is its node."""
     if not isinstance(tree, yaml.MappingNode) or not tree.value:
-        raise UsageError(f"the values of control {name!r} cannot be saved: the file itself does not define it")
+        raise UsageError(f"the values of control {name!r} cannot be saved: its mapping is empty here")
     initial = next((value for node, value in tree.value if node.value == "initial"), None)
     if initial is None:
         first = tree.value[0][0].start_mark
@@ -237,11 +247,10 @@ def _count(node: Node, wanted: Node) -> int:
     return found + sum(_count(part, wanted) for part in node.below)
 
 
-def _insertion(root: Node, section: str, entries: Mapping[str, float], text: str) -> tuple[int, int, int, int, str]:
-    """New entries of a section, at its beginning, or as a new section at the end of the text."""
+def _insertion(root: Node, section: str, entries: Mapping[str, str], text: str) -> tuple[int, int, int, int, str]:
+    """New entries of a section (texts by name), at its beginning, or as a new section at the end of the text."""
     node = root.value.get(section)
-    form = "{name}: {{value: {value!r}}}" if section == "parameters" else "{name}: {value!r}"
-    pairs = [form.format(name=name, value=float(value)) for name, value in entries.items()]
+    pairs = [f"{name}: {entry}" for name, entry in entries.items()]
     if node is None:
         lines = text.split("\n")
         place = len(lines) - 1, len(lines[-1])

@@ -94,6 +94,20 @@ def test_saved_models_have_the_values_and_keep_their_comments(tmp_path):
         assert ("# four" in path.read_text()) == ("# four" in text)
 
 
+def test_controls_of_an_included_file_are_stated_in_the_file_itself(tmp_path):
+    from mbsim_cli.spec.parameters import with_numbers
+
+    head, _, _ = (CARRIAGE % "").partition("controls:")
+    own = "controls: {u: {force: push, intervals: 2, initial: t}}\nanalysis: {step: 0.1, duration: T}\n"
+    (tmp_path / "included.yaml").write_text(head + own)
+    path, found = tmp_path / "m.yaml", {"u_0": 0.5, "u_1": -1.0, "u_2": 2.0}
+    for more in ("", "controls:\n  w: {intervals: 1}\n", "controls: {w: {intervals: 1}}\n"):
+        path.write_text("mbsim: 1\ninclude: [included.yaml]\n" + more)
+        path.write_text(with_numbers(load(path, Settings()), found | {"T": 3.0}))
+        scope = load(path, Settings()).expressions.scope()
+        assert {name: scope[name].real for name in found} == found and scope["T"] == 3.0
+
+
 @pytest.mark.slow
 def test_gradients_by_controls_and_by_the_duration_are_those_of_whole_runs():
     """Where values change within steps, which then end there; the lines between values meet at angles.
