@@ -201,12 +201,12 @@ def responding(system: System, numbers: Numbers, problem: Problem, sensor_rows: 
         try:
             inputs += inputs_of(problem, [name], 0.0).names
         except UsageError as error:
-            system.issue(f"analysis.inputs.{index}", _without_option(error, "inputs"))
+            system.issue(f"analysis.inputs.{index}", str(error).removeprefix(f"{option('inputs')}: "))
     labels: list[str] = []
     try:
         labels, units, rows = outputs_of(problem.names, sensor_rows, given.outputs or None)
     except UsageError as error:
-        system.issue("analysis.outputs", _without_option(error, "outputs"))
+        system.issue("analysis.outputs", str(error).removeprefix(f"{option('outputs')}: "))
     if not (labels or given.outputs):
         system.issue("analysis", "there are no sensors that could be outputs", "name one under sensors")
     if system.issues:
@@ -225,7 +225,3 @@ def responding(system: System, numbers: Numbers, problem: Problem, sensor_rows: 
         frequencies = space(*ends, given.frequencies.count)
     response = Response(tuple(given.inputs), tuple(labels), tuple(units), tuple(rows), frequencies)
     return replace(problem, response=response)
-
-
-def _without_option(error: UsageError, name: str) -> str:
-    return str(error).removeprefix(f"{option(name)}: ")

@@ -40,7 +40,8 @@ def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Opt
 
     If an override chooses a formulation of the other family, settings that only the file's formulation has are dropped.
     """
-    analysis, over = model_file.analysis, _known(overrides)
+    analysis, known = model_file.analysis, {entry.name for entry in fields(Options)}
+    over = {name: value for name, value in overrides.items() if value is not None and name in known}
     given: dict[str, Any] = {"analysis": analysis.type, "sensitivity": analysis.sensitivity.method}
     if isinstance(analysis, Equilibrium | SmallMotions):
         given |= {"sensitivity": over.get("sensitivity", given["sensitivity"]), "duration": 0.0}
@@ -60,10 +61,10 @@ def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Opt
     integrated = over.get("formulation", analysis.formulation) in INTEGRATED
     if integrated == (analysis.formulation in INTEGRATED):
         if integrated:
-            settings = {name: getattr(analysis, name) for name in ("integrator", "error_control", "max_steps")}
+            settings = ("integrator", "error_control", "max_steps", "max_iterations")
+            given |= {name: value for name in settings if (value := getattr(analysis, name)) is not None}
             if analysis.absolute_tolerance is not None:
-                settings["absolute_tolerance"] = numbers(analysis.absolute_tolerance)
-            given |= _known(settings) | {"max_iterations": analysis.max_iterations}
+                given["absolute_tolerance"] = numbers(analysis.absolute_tolerance)
         else:
             given |= {name: numbers(getattr(analysis, name)) for name in ("penalty", "weighting")}
             given |= {name: getattr(analysis, name) for name in ("max_iterations", "projection")}
@@ -138,8 +139,3 @@ def check_differentiable(system: System, parameters: Sequence[str], **overrides:
                 constants = f"constants, which {either('-p', 'mbsim.load')} sets too"
                 hint = f"state {name} by {constants}, or leave {parameter!r} out of the sensitivity"
                 system.issue(f"analysis.{name}", message, hint)
-
-
-def _known(overrides: dict[str, Any]) -> dict[str, Any]:
-    known = {entry.name for entry in fields(Options)}
-    return {name: value for name, value in overrides.items() if value is not None and name in known}

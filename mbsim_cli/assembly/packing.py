@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.forces import ForceTable, Moving
+from mbsim_cli.assembly.elements.forces import ForceTable
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.measures import ConstraintTable, MeasureTable
 from mbsim_cli.assembly.elements.sensors import ReactionTable, SensorTable
@@ -133,8 +133,9 @@ class Packed:
         if not inverse:
             self.sensors.add_contacts()
             self.sensors.add_gaps(self.laws.table())
-        places = [self._place(moving) for moving in self.forces.moving]
-        self.branchings = self.signals.add_branchings(places) if forward else ()
+        issues = (file.issue(moving.path, "") for moving in self.forces.moving)
+        self.places = [f"{issue.path} ({issue.file}:{issue.line}:{issue.column})" for issue in issues]  # of expressions
+        self.branchings = self.signals.add_branchings(self.places) if forward else ()
         reactions = ReactionTable(system, self.pairs, self.constraints, self.identities)
         self.sensors.add_behind(reactions)
         self.prescribed = self.drives = None
@@ -186,11 +187,6 @@ class Packed:
         coordinates = self.system.coordinates
         return np.array([column.coordinate in names.get(name, ()) for name, column in coordinates], dtype=bool)
 
-    def _place(self, moving: Moving) -> str:
-        """Place of the expression of a force in the file."""
-        issue = self.system.model_file.issue(moving.path, "")
-        return f"{issue.path} ({issue.file}:{issue.line}:{issue.column})"
-
     def names(self, parameters: Sequence[ParameterValue]) -> Names:
         """Names of everything, in the order of the arrays."""
         topology = self.system.topology
@@ -210,7 +206,7 @@ class Packed:
             parameters=tuple(parameter.name for parameter in parameters),
             parameter_units=tuple(parameter.unit for parameter in parameters),
             identities=tuple(identity.name for identity in self.identities),
-            expressions={(moving.force, moving.component): self._place(moving) for moving in self.forces.moving},
+            expressions={(m.force, m.component): at for m, at in zip(self.forces.moving, self.places, strict=True)},
         )
 
 

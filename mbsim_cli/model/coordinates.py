@@ -50,18 +50,16 @@ def moved_by(tree: AnyTree, columns: np.ndarray) -> np.ndarray:
     return np.unique(of_columns(tree, np.concatenate([columns[~nodes], *elastic]).astype(np.int64)))
 
 
-def motion_of_columns(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: Any) -> np.ndarray:
-    """E (columns, n) at the coordinates z (n,): columns move by E times the rates of the coordinates."""
-    return _by_coordinates(tree, theta, z, 1.0)
-
-
 def place_of_columns(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: Any) -> np.ndarray:
     """Columns (columns,) at the coordinates z (n,)."""
-    return _by_coordinates(tree, theta, z, 0.5) @ np.asarray(z)
+    return motion_of_columns(tree, theta, z, 0.5) @ np.asarray(z)
 
 
-def _by_coordinates(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: Any, share: float) -> np.ndarray:
-    """Rows of L, and a share of P q, for columns that move by L q + q . P q / 2."""
+def motion_of_columns(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: Any, share: float = 1.0) -> np.ndarray:
+    """E (columns, n) at the coordinates z (n,): columns move by E times the rates of the coordinates.
+
+    Rows of L, and a ``share`` of P q, for columns that move by L q + q . P q / 2.
+    """
     first = of_columns(tree, tree.elastic[tree.node_body])
     count = np.diff(tree.elastic)[tree.node_body]
     rows = [np.array(theta[start : start + n]) for start, n in zip(tree.shape, count, strict=True)]

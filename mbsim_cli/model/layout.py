@@ -404,17 +404,16 @@ def freeze(model: Model) -> Model:
     families = tuple(family for family in dict.fromkeys(ELEMENTS.values()) if family in known)
     model = model._replace(elements=elements_type(families)(NO_ELEMENTS.none))
 
-    def fixed(array: np.ndarray) -> np.ndarray:
-        array = np.asarray(array)
+    def fixed(part: Any) -> Any:
+        if isinstance(part, tuple):
+            return type(part)(*map(fixed, part))
+        array = np.asarray(part)
         kind = np.float64 if array.dtype.kind == "f" else np.int64
         copy = np.array(array, dtype=kind, order="C")
         copy.flags.writeable = False
         return copy
 
-    def fixed_group(group: Any) -> Any:
-        return type(group)(*(fixed_group(part) if isinstance(part, tuple) else fixed(part) for part in group))
-
-    return fixed_group(model)
+    return fixed(model)
 
 
 # Names of everything that stands by number in ``Model``.

@@ -236,15 +236,14 @@ def left_open(problem: Problem, identities: Sequence[Identity]) -> tuple[np.ndar
     """Violations (r,) of identities, which no coordinates change, and their derivatives by the parameters (r, p)."""
     first, n = problem.model.tree.initial[0], kinds(problem.model.tree).size
 
-    def value(identity: Identity, at: Poses, theta: list[Scalar]) -> Scalar:
-        if identity.automatic:
-            return 0.0
-        found, _ = measured(at, problem.model.pairs, identity.kind, identity.pair, theta, identity.block)
-        return found - theta[identity.target]
-
     def values(theta: list[Scalar]) -> np.ndarray:
         at = poses(problem.model.tree, theta, theta[first : first + n])
-        return np.array([value(identity, at, theta) for identity in identities])
+        found: list[Scalar] = [0.0] * len(identities)
+        for k, each in enumerate(identities):
+            if not each.automatic:
+                value, _ = measured(at, problem.model.pairs, each.kind, each.pair, theta, each.block)
+                found[k] = value - theta[each.target]
+        return np.array(found)
 
     derivatives = np.zeros((len(identities), problem.theta_rho.shape[1]))
     if not identities:

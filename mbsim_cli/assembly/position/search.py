@@ -301,13 +301,13 @@ class Search:
             return found if not change > FAR else self._nearest([found, *self._others(found)])
         if not self.free.any():
             return found
-        anywhere = list(self._loose(self.free))
+        anywhere = list(self._from(np.flatnonzero(self.free)))
         if not any(map(self._closes, anywhere)):
             tried = [found.z, *anywhere]
             return Found(min(tried, key=self._gap), found.dependent, found.weights, 0)
         unstated, closed = self.free & ~self.stated, []
         if unstated.any() and (self.free & self.stated).any():
-            closed = self._moved(unstated, filter(self._is_free_to_close, self._loose(unstated)))
+            closed = self._moved(unstated, filter(self._is_free_to_close, self._from(np.flatnonzero(unstated))))
         return self._nearest(closed or self._moved(self.free, anywhere))
 
     def generic(self) -> np.ndarray:
@@ -387,28 +387,21 @@ class Search:
         found = z - 2.0 * np.pi * turns
         return found if self._gap(found) <= self._gap(z) + CLOSED else z
 
-    def _from(self, way: Callable[[np.ndarray], np.ndarray], loose: np.ndarray) -> Iterator[np.ndarray]:
-        """Positions found from all starts; once one closes, starts farther away are skipped."""
-        enough = np.inf
+    def _from(self, columns: np.ndarray) -> Iterator[np.ndarray]:
+        """Positions to which these coordinates move from all starts; once one closes, farther starts are skipped."""
+        enough, loose = np.inf, np.isin(np.arange(self.start.size), columns)
         for away, start in self._starts(loose):
             if away > enough:
                 break
-            z = way(start)
+            z = self._descend(np.where(loose, start, self.start), columns)
             if self._closes(z):
                 enough = max(away, AWAY[0])
             yield z
 
     def _others(self, found: Found) -> Iterator[Found]:
         """Other closed positions with the same coordinates at their declared values."""
-        columns = np.array(found.dependent, dtype=int)
-        loose = np.isin(np.arange(self.start.size), columns)
-        way = self._from(lambda start: self._descend(np.where(loose, start, self.start), columns), loose)
-        return (Found(z, found.dependent, found.weights) for z in way if self._closes(z))
-
-    def _loose(self, loose: np.ndarray) -> Iterator[np.ndarray]:
-        """Positions to which all coordinates of a mask may move."""
-        columns = np.flatnonzero(loose)
-        return self._from(lambda start: self._descend(start, columns), loose)
+        positions = self._from(np.array(found.dependent, dtype=int))
+        return (Found(z, found.dependent, found.weights) for z in positions if self._closes(z))
 
     def _moved(self, loose: np.ndarray, positions: Iterable[np.ndarray]) -> list[Found]:
         """The closed ones of some positions, led to the nearest closed position."""

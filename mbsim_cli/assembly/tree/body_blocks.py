@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def tree_table(system: System) -> Tree:
     """Pack bodies and initial values; return the tree, without what ``with_elastic`` adds."""
     topology = system.topology
-    bodies = [_add_body(system, body) for body in range(len(topology.bodies))]
+    bodies = [system.theta.add(partial(_block_of, system, body)) for body in range(len(topology.bodies))]
     initial = len(system.theta)
     for order, read in enumerate((joints.initial_position, joints.initial_velocity)):
         for joint in topology.joints:
@@ -91,18 +91,13 @@ def _nodes(system: System) -> dict[str, np.ndarray]:
     return {name: integers(numbers) for name, numbers in found.items()}
 
 
-def _add_body(system: System, body: int) -> int:
-    """Pack one body with the joint that carries it; return the offset."""
-    name, joint = system.topology.bodies[body], system.joints[system.topology.joints[body]]
-    backwards, geometry = system.topology.reversed[body], system.geometry
-    kind = joints.kind_of(joint)
-
-    def block() -> Sequence[Scalar]:
-        p_p, r_p, p_c, r_c = joints.tree_frames(kind, joints.joint_frames(geometry, joint), backwards)
-        mass, centre, inertia = mass_properties(geometry.numbers, geometry, name)
-        return (*p_p, *flat(r_p), *p_c, *flat(r_c), mass, *centre, *inertia)
-
-    return system.theta.add(block)
+def _block_of(system: System, body: int) -> Sequence[Scalar]:
+    """Numbers of a body and of the joint that carries it."""
+    geometry, joint = system.geometry, system.joints[system.topology.joints[body]]
+    frames = joints.joint_frames(geometry, joint)
+    p_p, r_p, p_c, r_c = joints.tree_frames(joints.kind_of(joint), frames, system.topology.reversed[body])
+    mass, centre, inertia = mass_properties(geometry.numbers, geometry, system.topology.bodies[body])
+    return (*p_p, *flat(r_p), *p_c, *flat(r_c), mass, *centre, *inertia)
 
 
 def _add_initial(system: System, joint: str, read: Callable[[Geometry, joints.AnyJoint], Sequence[Scalar]]) -> None:
