@@ -1,5 +1,6 @@
 """The layout of a result file: its variables with their axes and units, groups, datasets and dimension scales."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -76,7 +77,21 @@ def element_axis(field: str) -> str:
     return f"element_of_{field}"
 
 
-def _torques(names: Names):
+def _motion(names: Names, inverse: bool):
+    """Coordinates, with multipliers and sensitivities, or in inverse dynamics with torques."""
+    for kind, rate in zip(KINEMATIC, RATES, strict=True):
+        path, units = f"coordinates/{kind}", _rated(names.coordinate_units, rate)
+        yield Variable(path, ("coordinate",), attrgetter(kind), units)
+        if not inverse:
+            axes, value = ("coordinate", "parameter"), attrgetter(f"d_{kind}")
+            yield Variable(f"sensitivity/{path}", axes, value, units, names.parameter_units)
+    if not inverse:
+        forces = tuple(map(force_on, names.constraint_units))
+        for kind, field, rate in _MULTIPLIERS:
+            yield Variable(f"multipliers/{kind}", ("constraint",), attrgetter(field), _rated(forces, rate))
+        path, axes = "sensitivity/multipliers/lambda", ("constraint", "parameter")
+        yield Variable(path, axes, attrgetter("d_lambda"), forces, names.parameter_units)
+        return
     torque = tuple(map(force_on, names.coordinate_units))
     yield Variable("torque", ("coordinate",), attrgetter("torque"), torque)
     for kind, rate in zip(KINEMATIC, RATES, strict=True):
@@ -84,23 +99,6 @@ def _torques(names: Names):
         yield Variable(path, ("coordinate", WITH_RESPECT_TO), attrgetter(f"by_{kind}"), torque, units)
     path, axes = "sensitivity/torque/parameter", ("coordinate", "parameter")
     yield Variable(path, axes, attrgetter("by_parameter"), torque, names.parameter_units)
-
-
-def _coordinates(names: Names):
-    for kind, rate in zip(KINEMATIC, RATES, strict=True):
-        path, units = f"coordinates/{kind}", _rated(names.coordinate_units, rate)
-        yield Variable(path, ("coordinate",), attrgetter(kind), units)
-        yield Variable(
-            f"sensitivity/{path}", ("coordinate", "parameter"), attrgetter(f"d_{kind}"), units, names.parameter_units
-        )
-
-
-def _multipliers(names: Names):
-    forces = tuple(map(force_on, names.constraint_units))
-    for kind, field, rate in _MULTIPLIERS:
-        yield Variable(f"multipliers/{kind}", ("constraint",), attrgetter(field), _rated(forces, rate))
-    path, axes = "sensitivity/multipliers/lambda", ("constraint", "parameter")
-    yield Variable(path, axes, attrgetter("d_lambda"), forces, names.parameter_units)
 
 
 def _sensors(names: Names, sensors: Mapping[str, slice]):
@@ -255,22 +253,18 @@ class Scales:
 
     def attach(self, dataset: h5py.Dataset, names: Sequence[str]) -> None:
         """Attach a scale to each dimension of a dataset, by attributes: HDF5 would rewrite the lists of scales."""
-        labels, references = self._attributes_of(tuple(names))
+        key = tuple(names)
+        if key not in self._attributes:
+            references = np.empty(len(names), h5py.vlen_dtype(h5py.ref_dtype))
+            references[:] = [np.array([self._scale(name).ref], h5py.ref_dtype) for name in names]
+            self._attributes[key] = np.array([name.encode() for name in names], h5py.string_dtype("ascii")), references
+        labels, references = self._attributes[key]
         space = h5s.create_simple((len(names),))
         h5a.create(dataset.id, b"DIMENSION_LABELS", _LABELS, space).write(labels)
         h5a.create(dataset.id, b"DIMENSION_LIST", _REFERENCES, space).write(references)
         for dimension, name in enumerate(names):
             if len(self._listed[name]) < MOST_LISTED:
                 self._listed[name].append((dataset.ref, dimension))
-
-    def _attributes_of(self, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Names of scales and references to them, in the form of attributes of a dataset."""
-        if names not in self._attributes:
-            references = np.empty(len(names), h5py.vlen_dtype(h5py.ref_dtype))
-            references[:] = [np.array([self._scale(name).ref], h5py.ref_dtype) for name in names]
-            labels = np.array([name.encode() for name in names], h5py.string_dtype("ascii"))
-            self._attributes[names] = labels, references
-        return self._attributes[names]
 
     def close(self) -> None:
         """Close the file; before that list in each scale the first datasets that it labels.
@@ -365,10 +359,8 @@ class Origin(NamedTuple):
     @property
     def variables(self) -> list[Variable]:
         """Every dataset along time, in the order of the format."""
-        names, inverse = self.names, self.inverse
-        rows = [row for row in _coordinates(names) if not (inverse and row.path.startswith("sensitivity"))]
-        rows += [*(_torques(names) if inverse else _multipliers(names)), *_sensors(names, self.sensors)]
-        rows += () if inverse else _diagnostics(names)
+        rows = [*_motion(self.names, self.inverse), *_sensors(self.names, self.sensors)]
+        rows += () if self.inverse else _diagnostics(self.names)
         if not self.sensitivities:
             rows = [row for row in rows if not row.path.startswith("sensitivity")]
         known = self.axes
@@ -392,7 +384,7 @@ def write_origin(file: h5py.File, provenance: Provenance) -> None:
     file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "status": "partial"} | title)
     created, command = datetime.now(UTC).isoformat(timespec="seconds"), storable(provenance.command)
     file.attrs.update({"mbsim_version": mbsim_cli.__version__, "created": created, "command": command})
-    file.attrs["model_sha256"] = provenance.model_sha256
+    file.attrs["model_sha256"] = hashlib.sha256(provenance.model_text.encode()).hexdigest()  # without included files
     meta = file.create_group("meta", track_order=True)
     write_fixed(meta, "model_file", storable(provenance.model_file))
     write_fixed(meta, "model_yaml", provenance.model_text)
@@ -415,11 +407,6 @@ def write_scalars(
         dataset = write_fixed(group, key.replace("/", "|"), value)
         if np.asarray(value).dtype.kind in "iuf":
             set_unit(dataset, units.get(key, "1"))
-
-
-def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
-    """Write texts as a dimension scale of their own."""
-    write_fixed(group, name, texts, TEXT).make_scale(name)
 
 
 def texts(dataset: h5py.Dataset | None) -> list[str]:

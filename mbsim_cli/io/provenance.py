@@ -1,6 +1,5 @@
 """Origin of a result: the data that repeat the run."""
 
-import hashlib
 import os
 import platform
 from collections.abc import Mapping
@@ -21,11 +20,6 @@ class Provenance(NamedTuple):
     overrides: Mapping[str, str] = {}
     options: Mapping[str, object] = {}
     title: str = ""  # name of the model
-
-    @property
-    def model_sha256(self) -> str:
-        """Hash of the text of the model file, without included files."""
-        return hashlib.sha256(self.model_text.encode()).hexdigest()
 
 
 def storable(text: str) -> str:

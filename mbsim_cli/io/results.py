@@ -113,22 +113,23 @@ class ResultFile:
                 **{name: _scalars(file.get(f"meta/{name}")) for name in META},
                 "warnings": texts(file.get("meta/warnings")),
                 "objectives": self.objectives,
-                "datasets": _datasets(file),
+                "datasets": {
+                    name: {
+                        "shape": list(item.shape),
+                        "axes": [dimension.label or "" for dimension in item.dims],
+                        "unit": item.attrs.get("unit", ""),
+                    }
+                    for name, item in _datasets(file)
+                    if not name.startswith("meta/")
+                },
             }
 
     @cached_property
     def _along_time(self) -> dict[str, tuple[str, ...]]:
         """Axes of all variables by path, ``time`` included, whose own dimension has no label."""
-        found: dict[str, tuple[str, ...]] = {"time": ("time",)}
-
-        def visit(name: str, item: object) -> None:
-            dims = tuple(dimension.label for dimension in getattr(item, "dims", ()))
-            if dims and dims[0] == "time":
-                found[name] = dims
-
         with opened(self.path, checked=True) as file:
-            file.visititems(visit)
-        return found
+            dims = {name: tuple(dimension.label for dimension in item.dims) for name, item in _datasets(file)}
+        return {"time": ("time",)} | {name: labels for name, labels in dims.items() if labels[:1] == ("time",)}
 
     @property
     def paths(self) -> Sequence[str]:
@@ -321,15 +322,10 @@ def _of_torque(moved: Entry) -> str:
     return f"sensitivity/torque/{moved.path.rpartition('/')[2]}"
 
 
-def _datasets(file: h5py.File) -> dict[str, dict[str, Any]]:
-    found = {}
-
-    def visit(name: str, item: h5py.Dataset | h5py.Group) -> None:
-        if isinstance(item, h5py.Dataset) and not name.startswith("meta/"):
-            axes = [dimension.label or "" for dimension in item.dims]
-            found[name] = {"shape": list(item.shape), "axes": axes, "unit": item.attrs.get("unit", "")}
-
-    file.visititems(visit)
+def _datasets(file: h5py.File) -> list[tuple[str, h5py.Dataset]]:
+    """All datasets by their paths, in the order of names."""
+    found: list[tuple[str, h5py.Dataset]] = []
+    file.visititems(lambda name, item: found.append((name, item)) if isinstance(item, h5py.Dataset) else None)
     return found
 
 

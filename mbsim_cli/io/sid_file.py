@@ -26,17 +26,6 @@ from mbsim_cli.reduction.sid_reader import faults
 PACKING = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
-def _write_mesh(file: h5py.File, mesh: ShapedMesh) -> None:
-    """Write points, cells, shapes and fields."""
-    group = file.create_group("mesh")
-    group.attrs["kind"] = mesh.kind
-    for name, values in (("points", mesh.points), ("cells", mesh.cells.astype(np.int64)), ("shapes", mesh.shapes)):
-        group.create_dataset(name, data=values, **PACKING)
-    group["points"].attrs["unit"] = "m"
-    for name, values in mesh.fields.items():
-        group.create_dataset(f"fields/{name}", data=values)
-
-
 def _require_mesh(file: h5py.File) -> None:
     """Raise FormatError for a mesh whose datasets have inconsistent shapes."""
     if "mesh" not in file:
@@ -106,7 +95,12 @@ def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: Sh
         if sid.design:
             _write_design(file, sid)
         if mesh is not None:
-            _write_mesh(file, mesh)
+            file.create_group("mesh").attrs["kind"] = mesh.kind
+            for name, values in (("points", mesh.points), ("cells", mesh.cells.astype(int)), ("shapes", mesh.shapes)):
+                file.create_dataset(f"mesh/{name}", data=values, **PACKING)
+            file["mesh/points"].attrs["unit"] = "m"
+            for name, values in mesh.fields.items():
+                file[f"mesh/fields/{name}"] = values
 
 
 def read_shaped_mesh(path: Path) -> ShapedMesh | None:
@@ -239,11 +233,7 @@ def _terms(file: h5py.File, prefix: str, row: int | None) -> StandardInput:
 
 def _taylor(group: h5py.Group, prefix: str, row: int | None) -> Taylor:
     """A term, or with the ``prefix`` d its derivatives by the design variable ``row``."""
-
-    def read(order: str) -> np.ndarray | None:
-        name = prefix + order
-        return None if name not in group else group[name][()] if row is None else group[name][row]
-
     zero = None if prefix == "" else np.zeros_like(group["M0"][()])
-    found = [read(order) for order in ORDERS]
+    names, place = [prefix + order for order in ORDERS], () if row is None else row
+    found = [group[name][place] if name in group else None for name in names]
     return Taylor(found[0] if found[0] is not None else zero, *found[1:])

@@ -46,16 +46,15 @@ class TemporaryFile:
         with os_errors(f"cannot write in {target.parent}"):
             for number in count(1):
                 self.path = target.with_name(f".{target.name}.{host}-{number}.mbsim.tmp")
-                handle = _new_handle(self.path)
-                if handle is None and _remove_abandoned(self.path):
+                if _remove_abandoned(self.path):
                     self.removed.append(self.path)
-                    handle = _new_handle(self.path)
-                if handle is None:
+                try:
+                    self.handle = os.open(self.path, _SAFE | os.O_CREAT | os.O_EXCL, 0o666)
+                except FileExistsError:
                     continue
-                self.handle = handle
-                if lock(handle) is not False and _is_at(handle, self.path):
+                if lock(self.handle) is not False and _is_at(self.handle, self.path):
                     break
-                os.close(handle)  # another process removed it as abandoned before it was locked
+                os.close(self.handle)  # another process removed it as abandoned before it was locked
 
     def begin_sync(self) -> None:
         """Let the system begin to write the content to the disk, so that ``sync`` waits less."""
@@ -115,14 +114,6 @@ class TemporaryFile:
             self.handle = -1
 
 
-def _new_handle(path: Path) -> int | None:
-    """Handle of a new file; None if a file of this name exists."""
-    try:
-        return os.open(path, _SAFE | os.O_CREAT | os.O_EXCL, 0o666)
-    except FileExistsError:
-        return None
-
-
 def _is_at(handle: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(path))
@@ -131,7 +122,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def _remove_abandoned(path: Path) -> bool:
-    """Remove the file of a killed run; a complete result, whose rename had failed, is kept."""
+    """Remove the file of a killed run, if any; a complete result, whose rename had failed, is kept."""
     try:
         handle = os.open(path, _SAFE)
     except OSError:

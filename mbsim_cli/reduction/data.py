@@ -134,11 +134,6 @@ def shape_of(path: str, n: int, order: int) -> tuple[int, ...]:
     return (n,) * order + tuple(n if size is N else size for size in known[path.rpartition(".")[2]])
 
 
-def real_part(sid: StandardInput) -> StandardInput:
-    """The real parts of all terms."""
-    return sid.map(lambda _, term: term.map(np.real))
-
-
 def tangent(sid: StandardInput, step: float) -> StandardInput:
     """Derivatives of all terms, from the imaginary parts after a complex step of this size."""
     return sid.map(lambda _, term: term.map(lambda entries: np.imag(entries) / step))

@@ -51,7 +51,7 @@ def beam(mesh: Mesh, section: Section, E: Array, nu: Array, density: Array, plan
     starts = mesh.points[mesh.cells[:, 0]]
     points = (starts[:, None] + offsets[None]).reshape(-1, 3)
     carriers = 2 if planar else 4
-    mass = np.diag(np.repeat(_gauss()[1], carriers) * (density * section.area * h / carriers))
+    mass = np.diag(np.repeat(WEIGHTS, carriers) * (density * section.area * h / carriers))
     size = per_node * len(mesh.points)
     spread = tuple(_placed(local[:, a, kept], dofs, size) for a in range(3))
     element = stiffness[None][:, kept][:, :, kept]
@@ -140,10 +140,8 @@ def _stiffness(section: Section, E, G, h) -> Array:
     return K
 
 
-def _gauss() -> tuple[Array, Array]:
-    """Four points on (0, 1), which integrate products of cubics."""
-    x, w = np.polynomial.legendre.leggauss(4)
-    return (x + 1) / 2, w / 2
+_X, _W = np.polynomial.legendre.leggauss(4)
+PLACES, WEIGHTS = (_X + 1) / 2, _W / 2  # four points on (0, 1), which integrate products of cubics
 
 
 def _carriers(section: Section, h, planar: bool) -> tuple[Array, Array]:
@@ -152,7 +150,7 @@ def _carriers(section: Section, h, planar: bool) -> tuple[Array, Array]:
     # points of equal weight with the section's second moments
     places_in_section = [(y, 0.0), (-y, 0.0)] if planar else [(s * y, t * z) for s in (1, -1) for t in (1, -1)]
     places, rows = [], []
-    for s in _gauss()[0]:
+    for s in PLACES:
         cubic = np.array([1 - 3 * s**2 + 2 * s**3, h * (s - 2 * s**2 + s**3), 3 * s**2 - 2 * s**3, h * (s**3 - s**2)])
         slope = np.array([6 * (s**2 - s) / h, 1 - 4 * s + 3 * s**2, 6 * (s - s**2) / h, 3 * s**2 - 2 * s])
         for y, z in places_in_section:

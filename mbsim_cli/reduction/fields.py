@@ -83,7 +83,8 @@ def element_gradients(found: Reduced, adjoint: StandardInput) -> tuple[Array, Ar
     by_Ke = adjoint.Ke.M0 + by_De[1]
     by_G = gram_adjoint(adjoint.with_terms({"Me": Taylor(adjoint.Me.M0 + by_De[0])}))
     U = columns(structure.carriers, structure.displacements(shapes))
-    total = _Total(structure, _by_stiffness(structure, shapes, shapes @ by_Ke.T), _by_mass(structure, U, U @ by_G.T))
+    by_stiffness = _contracted(structure.stiffness, structure.dofs, shapes, shapes @ by_Ke.T)
+    total = _Total(structure, by_stiffness, _contracted(structure.mass, structure.carried, U, U @ by_G.T))
     by_nodes = np.zeros_like(shapes)
     for node, given in zip(body.nodes, adjoint.nodes, strict=True):
         by_phi, by_psi = given.phi.M0, given.psi.M0
@@ -119,8 +120,9 @@ class _Total(NamedTuple):
         structure = self.structure
         for strained, left, right, squares in answers:
             if strained:
-                self.by_stiffness[:] -= _by_stiffness(structure, left, right)
-            self.by_mass[:] += _by_mass(structure, _flat(structure, left), _flat(structure, right * squares))
+                self.by_stiffness[:] -= _contracted(structure.stiffness, structure.dofs, left, right)
+            moved = _flat(structure, left), _flat(structure, right * squares)
+            self.by_mass[:] += _contracted(structure.mass, structure.carried, *moved)
 
 
 def _by_stresses(found: Reduced, given: Mapping[str, Taylor], total: _Total) -> Array:
@@ -140,7 +142,8 @@ def _by_stresses(found: Reduced, given: Mapping[str, Taylor], total: _Total) -> 
         total.add(_responses(found, F, x, by_x, y))
         if loads.accelerations is not None:  # the loads are of the mass
             accelerations = loads.accelerations.reshape(len(structure.carriers), -1)
-            total.by_mass[:] += _by_mass(structure, _flat(structure, held.expand(y)), accelerations)
+            moved = _flat(structure, held.expand(y))
+            total.by_mass[:] += _contracted(structure.mass, structure.carried, moved, accelerations)
     return by_shapes
 
 
@@ -175,16 +178,8 @@ def _responses(found: Reduced, loads: Array, x: Array, by_x: Array, y: Array) ->
         yield _Answer(False, expand(moved), expand(x), -1.0)
 
 
-def _by_stiffness(structure: Structure, left: Array, right: Array) -> Array:
-    """Sum over columns of left_e^T K_e right_e (ne), K_e without the element's factor."""
-    return _contracted(structure.stiffness, structure.dofs, left, right)
-
-
-def _by_mass(structure: Structure, left: Array, right: Array) -> Array:
-    return _contracted(structure.mass, structure.carried, left, right)
-
-
 def _contracted(matrices: Array, places: Array, left: Array, right: Array) -> Array:
+    """Sum over columns of left_e^T A_e right_e (ne) by ``matrices`` A_e of elements, without their factors."""
     found = np.empty(len(places))
     for first in range(0, len(places), BLOCK):
         part = slice(first, first + BLOCK)

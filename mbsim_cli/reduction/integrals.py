@@ -126,8 +126,9 @@ def of_span(sid: StandardInput, adjoint: StandardInput) -> StandardInput:
         for order, (entries, by) in enumerate(zip(term, hat, strict=True)):
             if entries is not None and by is not None:
                 for axis, size in enumerate((N,) * order + shape):
-                    if size is N:
-                        by_turn += _rows(entries, axis) @ _rows(by, axis).T
+                    if size is N:  # modes first, all others as one axis
+                        rows, by_rows = (np.moveaxis(of, axis, 0).reshape(sid.n, -1) for of in (entries, by))
+                        by_turn += rows @ by_rows.T
     Me, Ke = (
         term._replace(M0=term.M0 + weights * by_turn)
         for term, weights in zip((adjoint.Me, adjoint.Ke), _turns(sid), strict=True)
@@ -149,8 +150,3 @@ def _turns(sid: StandardInput) -> tuple[Array, Array]:
 def _apart(squares: Array) -> Array:
     """Mask (n, n) of pairs of modes with different frequencies."""
     return np.abs(squares[:, None] - squares) > EQUAL * np.maximum(squares[:, None], squares)
-
-
-def _rows(entries: Array, axis: int) -> Array:
-    """Entries with an axis of modes first, all others as one (n, rest)."""
-    return np.moveaxis(entries, axis, 0).reshape(entries.shape[axis], -1)

@@ -144,28 +144,24 @@ def restriction(
     ``pivots`` are those of the same body before a change: round-off of numbers that are equal would choose others.
     Raises Refused where the frame leaves rigid motions.
     """
+    from scipy import sparse
+
     size = structure.size
-    if frame.fixed is not None and not rigid:
-        held = np.zeros(len(structure.mesh.points), bool)
-        held[frame.fixed] = True
-        _require_held(structure, _fixing(structure, frame.fixed))
-        return Restriction(size, kept=np.flatnonzero(~np.repeat(held, structure.per_node)))
     Z = _with_rigid_sets(structure, rigid) if rigid else None
     if frame.free:
         return Restriction(size, Z=Z)
-    C = _fixing(structure, frame.fixed) if frame.fixed is not None else _chord(structure, *frame.chord)  # type: ignore[misc]
+    if frame.fixed is not None:
+        dofs = (structure.per_node * frame.fixed[:, None] + np.arange(structure.per_node)).ravel()
+        C = sparse.csr_matrix((np.ones(len(dofs)), (np.arange(len(dofs)), dofs)), shape=(len(dofs), size))
+    else:
+        C = _chord(structure, *frame.chord)  # type: ignore[misc]
     _require_held(structure, C)
+    if frame.fixed is not None and Z is None:
+        return Restriction(size, kept=np.setdiff1d(np.arange(size), dofs))
     C = (C if Z is None else C @ Z).tocsc()
     pivots = pivots or _pivots(C)
     N = _null_space(C, pivots)
     return Restriction(size, Z=N if Z is None else Z @ N, pivots=pivots)
-
-
-def _fixing(structure: Structure, nodes: Array) -> Sparse:
-    from scipy import sparse
-
-    dofs = (structure.per_node * nodes[:, None] + np.arange(structure.per_node)).ravel()
-    return sparse.csr_matrix((np.ones(len(dofs)), (np.arange(len(dofs)), dofs)), shape=(len(dofs), structure.size))
 
 
 def _chord(structure: Structure, a: MeshNode, b: MeshNode) -> Sparse:

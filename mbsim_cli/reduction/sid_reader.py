@@ -36,14 +36,12 @@ def about_center(sid: StandardInput) -> Array:
 def warnings_of(sid: StandardInput) -> Iterator[str]:
     """Warnings about contradictions in the data of a body."""
     yield from _linear_terms(sid)
-    yield from _places(sid)
-    yield from _rotations(sid)
     yield from _masses(sid)
-    yield from _frequencies(sid)
-    yield from _damping(sid)
+    yield from _modes(sid)
 
 
 def _linear_terms(sid: StandardInput) -> Iterator[str]:
+    """Contradictions between terms and derivatives of others; at nodes, simulations use phi and psi."""
     n = sid.n
     first = sid.mdCM.M1 if sid.mdCM.M1 is not None else np.zeros((n, 3))
     inertia = sid.J.M1 if sid.J.M1 is not None else np.zeros((n, 3, 3))
@@ -55,12 +53,7 @@ def _linear_terms(sid: StandardInput) -> Iterator[str]:
             f"Ct of first order changes by {defect:.2g} of its largest entry where two shapes are exchanged, which "
             "moves no body; half of each counts"
         )
-
-
-def _places(sid: StandardInput) -> Iterator[str]:
-    """Contradictions between phi, psi and the derivatives of origin and AP; simulations use phi and psi."""
     for node in sid.nodes:
-        n = sid.n
         moved = node.origin.M1 if node.origin.M1 is not None else np.zeros((n, 3))
         turned = node.AP.M1 if node.AP.M1 is not None else np.zeros((n, 3, 3))
         pairs = (("phi = d origin/dq", node.phi.M0, moved), ("psi~ = d AP/dq", tilde(node.psi.M0), turned))
@@ -69,16 +62,13 @@ def _places(sid: StandardInput) -> Iterator[str]:
                 yield f"node {node.name}: {what} fails by {defect:.2g} of the largest entry"
 
 
-def _rotations(sid: StandardInput) -> Iterator[str]:
+def _masses(sid: StandardInput) -> Iterator[str]:
     skew = (sid.Gr.M0 - sid.Gr.M0.transpose(0, 2, 1)) / 2
     most = 2 * np.sqrt(np.abs(np.trace(sid.J.M0)) * np.abs(sid.Me.M0).max())  # that a body of such inertia has
     defect = np.abs(skew + tilde(sid.Cr.M0)).max(initial=0.0) / most if most else 0.0
     if defect > NOTED:
         why = "rotary inertia, lumping, or a mistake of the writer"
         yield f"the skew part of Gr differs from -Cr~ by {defect:.2g} of what is possible ({why})"
-
-
-def _masses(sid: StandardInput) -> Iterator[str]:
     moments = np.linalg.eigvalsh(about_center(sid))
     if moments[0] < -NOTED * np.abs(sid.J.M0).max():
         yield f"the inertia about the centre of mass has the principal moment {moments[0]:.4g}: J and mdCM do not fit"
@@ -95,25 +85,19 @@ def _masses(sid: StandardInput) -> Iterator[str]:
             yield f"mode {i + 1}: Ct^2 = {share:.4g} exceeds mass times Me = {float(sid.mass.M0) * modal:.4g}"
 
 
-def _frequencies(sid: StandardInput) -> Iterator[str]:
-    labels = [found and float(found[1]) for found in (re.search(r"([-+.\deE]+)\s*Hz", name) for name in sid.modes)]
-    if not labels or None in labels:
-        return
-    computed = sid.frequencies()
-    for i, (stated, found) in enumerate(zip(sorted(labels), computed, strict=False)):  # type: ignore[type-var]
-        if abs(stated - found) > NOTED * max(found, 1e-300):  # type: ignore[operator]
-            yield f"frequency {i + 1} is {found:.6g} Hz by Ke and Me; its label says {stated:.6g} Hz"
-
-
-def _damping(sid: StandardInput) -> Iterator[str]:
+def _modes(sid: StandardInput) -> Iterator[str]:
     from scipy.linalg import eigh
 
-    if not sid.De.M0.any():
-        return
-    squares, V = eigh(sid.Ke.M0, sid.Me.M0)
-    ratios = np.diag(V.T @ sid.De.M0 @ V) / (2 * np.sqrt(np.maximum(squares, 1e-300)))
-    if (high := float(ratios.max())) > MOST_DAMPING:
-        yield f"De damps mode {int(ratios.argmax()) + 1} at {high:.3g} of the critical damping"
+    stated = [float(found[1]) for name in sid.modes if (found := re.search(r"([-+.\deE]+)\s*Hz", name))]
+    if stated and len(stated) == len(sid.modes):
+        for i, (label, found) in enumerate(zip(sorted(stated), sid.frequencies(), strict=False)):
+            if abs(label - found) > NOTED * max(found, 1e-300):
+                yield f"frequency {i + 1} is {found:.6g} Hz by Ke and Me; its label says {label:.6g} Hz"
+    if sid.De.M0.any():
+        squares, V = eigh(sid.Ke.M0, sid.Me.M0)
+        ratios = np.diag(V.T @ sid.De.M0 @ V) / (2 * np.sqrt(np.maximum(squares, 1e-300)))
+        if (high := float(ratios.max())) > MOST_DAMPING:
+            yield f"De damps mode {int(ratios.argmax()) + 1} at {high:.3g} of the critical damping"
 
 
 # What no body has: data that are refused.

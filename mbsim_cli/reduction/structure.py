@@ -220,16 +220,14 @@ class Multigrid:
         self._down = [P.T.tocsr() for P in self._up]
         self._K, self._coarsest = K, np.linalg.pinv(found[-1].A.toarray(), 1e-11, hermitian=True)
 
-    def cycle(self, F: Array) -> Array:
-        """An approximate solution (r, k), symmetric in the loads."""
-        return self._cycle(np.ascontiguousarray(F), 0)
-
-    def _cycle(self, F: Array, depth: int) -> Array:
+    def cycle(self, F: Array, depth: int = 0) -> Array:
+        """An approximate solution (r, k), symmetric in the loads, from a level on."""
+        F = np.ascontiguousarray(F)
         if depth == len(self._levels):
             return self._coarsest @ F
         level = self._levels[depth]
         X = level.smoothed(F)
-        X += self._up[depth] @ self._cycle(self._down[depth] @ (F - level.A @ X), depth + 1)
+        X += self._up[depth] @ self.cycle(self._down[depth] @ (F - level.A @ X), depth + 1)
         return X + level.smoothed(F - level.A @ X)
 
     def solve(self, F: Array) -> Array:

@@ -16,7 +16,7 @@ from mbsim_cli.io import sid_file
 from mbsim_cli.io.tables import read_numbers, read_table
 from mbsim_cli.io.target import HDF5, is_vtk
 from mbsim_cli.model.layout import STEP
-from mbsim_cli.reduction.data import Refused, StandardInput, Taylor, combined, real_part, selected, tangent
+from mbsim_cli.reduction.data import Refused, StandardInput, Taylor, combined, selected, tangent
 from mbsim_cli.reduction.matrices import read_matrix
 from mbsim_cli.reduction.mesh import read_mesh, write_vtu
 from mbsim_cli.reduction.reduce import Damping, ShapedMesh, derivative, reduced, shaped_mesh
@@ -77,7 +77,8 @@ class Kind(NamedTuple):
 def kind_of(path: Path) -> Kind:
     """The kind that a file's name asks for; raise UsageError."""
     if path.suffix.lower() == ASCII:
-        return Kind(_write_text, True, lambda sid: _OF_TEXT[bool(sid.design)])
+        write = lambda path, sid, *_: path.write_text(sid_text(sid), "latin-1", errors="replace")  # noqa: E731
+        return Kind(write, True, lambda sid: _OF_TEXT[bool(sid.design)])
     if path.suffix.lower() == VTU:
         return Kind(
             _write_mesh,
@@ -88,10 +89,6 @@ def kind_of(path: Path) -> Kind:
     if not path.name.endswith(HDF5_NAME):
         raise UsageError(f"-o {path}: standard input data end in {HDF5_NAME} or .SID_FEM, a mesh for viewers in .vtu")
     return Kind(sid_file.write_sid, True)
-
-
-def _write_text(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None) -> None:
-    path.write_text(sid_text(sid), "latin-1", errors="replace")
 
 
 def _write_mesh(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None) -> None:
@@ -145,7 +142,8 @@ def supplied_by_file(model_file: ModelFile, name: str, numbers: Numbers) -> Supp
             return sid
         return replace(sid, De=Taylor(damping_of(spec.damping, numbers).matrix(sid.Me.M0, sid.Ke.M0)))
 
-    sid = replace(real_part(current()), design=_unmoved(given, spec, numbers))
+    real = current().map(lambda _, term: term.map(np.real))
+    sid = replace(real, design=_unmoved(given, spec, numbers))
     for _, message in faults(sid):
         raise ModelError([model_file.issue(f"{place}.design", f"too far from where the data were made: {message}")])
     directions = tuple(given.design[key] for key in spec.design)
@@ -185,12 +183,10 @@ def _unmoved(given: StandardInput, spec: FlexibleFile, numbers: Numbers) -> dict
         return unmoved
     at = _moved(given, {key: np.real(numbers(change)) for key, change in spec.design.items()})
     real = Damping(*map(np.real, damping_of(spec.damping, numbers)))
-
-    def redamped(along: StandardInput) -> StandardInput:
+    for key, along in unmoved.items():
         De = real.matrix(at.Me.M0 + 1j * STEP * along.Me.M0, at.Ke.M0 + 1j * STEP * along.Ke.M0)
-        return replace(along, De=Taylor(np.imag(De) / STEP))
-
-    return {key: redamped(along) for key, along in unmoved.items()}
+        unmoved[key] = replace(along, De=Taylor(np.imag(De) / STEP))
+    return unmoved
 
 
 # Flexible bodies of a model to standard input data, with derivatives by the parameters that they depend on.
