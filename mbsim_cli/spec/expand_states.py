@@ -242,14 +242,14 @@ def _delay(maker: Maker, name: str, spec: Delay) -> None:
 
 def _pade(m: int, n: int) -> tuple[list[float], list[float]]:
     """Coefficients, lowest power first, of numerator (m) and denominator (n) of exp(-x), the former without signs."""
-
-    def of(degree: int) -> list[float]:
-        return [
+    below, above = (
+        [
             factorial(m + n - k) * factorial(degree) / (factorial(m + n) * factorial(k) * factorial(degree - k))
             for k in range(degree + 1)
         ]
-
-    return of(m), of(n)
+        for degree in (m, n)
+    )
+    return below, above
 
 
 def _transfer_function(maker: Maker, name: str, spec: TransferFunction) -> None:

@@ -126,14 +126,6 @@ def frame(axis: Vector, towards: Vector | None = None) -> Matrix:
     return columns(x, cross(z, x), z)
 
 
-def _minimal_rotation(start: Vector, end: Vector) -> Matrix:
-    """Rotation by the smallest angle that carries the unit vector ``start`` onto the unit vector ``end``.
-
-    Two half turns, about ``start`` and about the direction midway: accurate also for nearly opposite vectors.
-    """
-    return product(_half_turn(unit(add(start, end))), _half_turn(start))
-
-
 def _half_turn(axis: Vector) -> Matrix:
     """Rotation by pi about a unit vector."""
     x, y, z = axis
@@ -154,11 +146,11 @@ def axis_frames(
     if reference is not None:
         return frame(axis_a, reference[0]), frame(axis_b, reference[1])
     a, b = unit(axis_a), unit(axis_b)
-    frame_b = frame(b)
-    if dot(real(a), real(b)) > OPPOSITE:
-        return product(_minimal_rotation(b, a), frame_b), frame_b
-    half_turn = turn_about(frame_b, 0)
-    return product(_minimal_rotation(scale(-1.0, b), a), half_turn), frame_b
+    turned = frame_b = frame(b)
+    if not dot(real(a), real(b)) > OPPOSITE:
+        b, turned = scale(-1.0, b), turn_about(frame_b, 0)
+    # half turns about b and about the direction midway to a: accurate also for nearly opposite vectors
+    return product(product(_half_turn(unit(add(b, a))), _half_turn(b)), turned), frame_b
 
 
 def universal_frames(
@@ -189,9 +181,11 @@ def turn_about(matrix: Matrix, axis: int) -> Matrix:
 
 
 def about_axis(axis: Vector, angle: Scalar) -> Matrix:
-    """Rotation by ``angle`` about ``axis`` (of any length)."""
+    """Rotation by ``angle`` about ``axis`` (of any length); NaN if the angle overflowed."""
     half = 0.5 * angle
-    return rotation_matrix((cosine(half), *scale(sine(half), unit(axis))))
+    library = cmath if isinstance(half, complex) else math
+    cosine, sine = (library.cos(half), library.sin(half)) if cmath.isfinite(half) else (math.nan, math.nan)
+    return rotation_matrix((cosine, *scale(sine, unit(axis))))
 
 
 def rotation_matrix(e: Sequence[Scalar]) -> Matrix:
@@ -256,20 +250,6 @@ def relative(r_a: Matrix, r_b: Matrix) -> Matrix:
 def _across(axis: Vector) -> int:
     """Number of a body axis well away from ``axis``: x, unless that is near. No tie lies near an axis in common use."""
     return 0 if abs(axis[0].real) < NEAR else 1
-
-
-def cosine(x: Scalar) -> Scalar:
-    """Cosine of a float or complex number; NaN of one that overflowed."""
-    if not cmath.isfinite(x):
-        return math.nan
-    return cmath.cos(x) if isinstance(x, complex) else math.cos(x)
-
-
-def sine(x: Scalar) -> Scalar:
-    """Sine of a float or complex number; NaN of one that overflowed."""
-    if not cmath.isfinite(x):
-        return math.nan
-    return cmath.sin(x) if isinstance(x, complex) else math.sin(x)
 
 
 # Centre and central inertia of homogeneous shapes.

@@ -267,16 +267,12 @@ def wrong_with(
     if shape:
         return shape
     parameters = [name for name, section in taken.items() if section == "parameters"]
-    known = {*outer, *own_names(block), *constants}
+    known = {*outer, *dict(_own(block)), *constants}
     return list(_names_of_block(block, outer, taken)) or list(_placeholders(block, known, parameters))
 
 
-def own_names(block: Node) -> dict[str, Node]:
-    """Names that a block gives its instances, each with a node under that key; the first where one stands twice."""
-    return {name: node for name, node in reversed(list(_own(block)))}
-
-
 def _own(block: Node) -> Iterator[tuple[str, Node]]:
+    """Names that a block gives its instances, each with a node under that key."""
     for name, loop in block.value["for"].value.items():
         yield name, loop
         if type(loop.value) is dict:
@@ -395,7 +391,7 @@ class _Block:
         body = {key: below for key, below in node.value.items() if key not in ("for", *ENDS)}
         self._body = node.at_same_place(body)
         self._ends = [node.value.get(end) for end in ENDS]
-        names = "|".join(map(re.escape, [*outer, *own_names(node)]))
+        names = "|".join(map(re.escape, [*outer, *dict(_own(node))]))
         self._own = re.compile(rf"(?<![\w.])(?:{names})(?!\w)")
         self._variants: dict[tuple[bool, bool], tuple[dict[str, Part], Node | None, int]] = {}
 
@@ -460,8 +456,12 @@ class _Writer:
             here = f"{instance.removesuffix(')')}, {counted})" if instance else f" (in {join(path)}, {counted})"
             parts, inside, size = block.variant(first, last)
             self._made += size
+            given = parts.get("with")
             try:
-                self._give(parts.get("with"), values)
+                # each of what stands under ``with`` is read with those before it
+                for key, part in zip(given.keys, given.below, strict=True) if given is not None else ():
+                    made = part.node.value if part.text is None else part.text.make(values, read)
+                    values[key.text] = self._reader.value(part.node, made, values)
                 for section, part in parts.items():
                     if section != "with":
                         self._add(self._sections, section, part.make(values, read, here))
@@ -489,12 +489,6 @@ class _Writer:
                 yield from self._instances(block, inside, {**values, **way})
             else:
                 yield {**values, **way}, place == 0, place + 1 == count
-
-    def _give(self, given: Part | None, values: dict[str, Value]) -> None:
-        """Add what stands under ``with``, each read with those before it."""
-        for key, part in zip(given.keys, given.below, strict=True) if given is not None else ():
-            made = part.node.value if part.text is None else part.text.make(values, self._reader.read)
-            values[key.text] = self._reader.value(part.node, made, values)
 
     def _add(self, entries: dict[str, Node], key: str, made: Node) -> None:
         """Add a node to a mapping; mappings are merged key by key, anything else must not be there yet."""

@@ -106,9 +106,6 @@ def _plain(part: Any) -> Any:
     # members of a union may overlap for a schema that are told apart by their content: anyOf, not oneOf
     if isinstance(part, dict):
         part = {("anyOf" if key == "oneOf" else key): _plain(entry) for key, entry in part.items()}
-        return {key: entry for key, entry in part.items() if not _noise(key, entry)}
+        part = {key: entry for key, entry in part.items() if key != "title" or not isinstance(entry, str)}
+        return {key: entry for key, entry in part.items() if key != "default" or entry is not None}
     return [_plain(entry) for entry in part] if isinstance(part, list) else part
-
-
-def _noise(key: str, entry: Any) -> bool:
-    return (key == "title" and isinstance(entry, str)) or (key == "default" and entry is None)

@@ -25,31 +25,22 @@ def sort(reads: Mapping[str, Sequence[str]]) -> tuple[list[str], list[list[str]]
     order: list[str] = []
     cycles: list[list[str]] = []
     closed: dict[str, bool] = {}  # False while the name is on the path
-    for root in reads:
-        path: list[tuple[str, list[str]]] = []
-        _enter(root, reads, closed, path)
-        while path:
-            name, ahead = path[-1]
-            if not ahead:
-                path.pop()
-                closed[name] = True
-                order.append(name)
-                continue
-            following = ahead.pop()
-            if closed.get(following) is False:
-                names = [entry for entry, _ in path]
-                cycles.append([*names[names.index(following) :], following])
-            else:
-                _enter(following, reads, closed, path)
-    return order, cycles
-
-
-def _enter(
-    name: str, reads: Mapping[str, Sequence[str]], closed: dict[str, bool], path: list[tuple[str, list[str]]]
-) -> None:
-    if name in reads and name not in closed:
-        closed[name] = False
-        path.append((name, list(reversed(reads[name]))))
+    path = [("", list(reads)[::-1])]  # from one that reads them all
+    while path:
+        name, ahead = path[-1]
+        if not ahead:
+            path.pop()
+            closed[name] = True
+            order.append(name)
+            continue
+        following = ahead.pop()
+        if closed.get(following) is False:
+            names = [entry for entry, _ in path]
+            cycles.append([*names[names.index(following) :], following])
+        elif following in reads and following not in closed:
+            closed[following] = False
+            path.append((following, list(reads[following])[::-1]))
+    return order[:-1], cycles
 
 
 def shown(cycle: Sequence[str]) -> str:

@@ -99,12 +99,10 @@ def _atan2(y, x):
     return angle + 1j * turn / (np.real(x) ** 2 + np.real(y) ** 2)
 
 
-def _norm(*a):
-    return np.sqrt(sum(x * x for x in a))
-
-
-def _pull_norm(k, adjoint, value, *a):
-    return adjoint * np.where(value == 0, 0.0, a[k] / np.where(value == 0, 1.0, value))
+NORM = Elementary(
+    lambda *a: np.sqrt(sum(x * x for x in a)),
+    lambda k, adjoint, value, *a: adjoint * np.where(value == 0, 0.0, a[k] / np.where(value == 0, 1.0, value)),
+)
 
 
 def _extreme(place_of: Callable[..., Any]) -> Elementary:
@@ -170,8 +168,8 @@ FUNCTIONS: dict[str, Elementary] = {
     "cosh": _of_one(np.cosh, lambda value, a: np.sinh(a)),
     "tanh": _of_one(np.tanh, lambda value, a: 1.0 - value * value),
     "atan2": Elementary(_atan2, lambda k, adjoint, value, y, x: adjoint * ((-y if k else x) / (x * x + y * y))),
-    "hypot": Elementary(_norm, _pull_norm),
-    "norm": Elementary(_norm, _pull_norm),
+    "hypot": NORM,
+    "norm": NORM,
     "min": _extreme(np.argmin),
     "max": _extreme(np.argmax),
 }

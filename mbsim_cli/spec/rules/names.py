@@ -162,8 +162,10 @@ class References:
 
     def __init__(self, review: Review):
         self.review = review
-        self.points = {name: _carriers(point) for name, point in review.model.points.items()}
-        self.vectors = {name: _carriers(vector) for name, vector in review.model.vectors.items()}
+        self.points, self.vectors = (
+            {n: set(one.bodies if isinstance(one, DesignPoint | DesignVector) else one) for n, one in section.items()}
+            for section in (review.model.points, review.model.vectors)
+        )
 
     def look_up(self, found: Reference) -> None:
         """Check that what a reference names exists."""
@@ -335,10 +337,6 @@ def _nodes(review: Review, name: str) -> tuple[str, ...] | None:
         return ()
     nodes = getattr(body.flexible, "nodes", None)
     return None if nodes is None else tuple(nodes)
-
-
-def _carriers(given: Any) -> set[str]:
-    return set(given.bodies) if isinstance(given, DesignPoint | DesignVector) else set(given)
 
 
 def check_references(review: Review) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from mbsim_cli.errors import Issue, counted
+from mbsim_cli.errors import counted
 from mbsim_cli.spec.base import references, walk
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import ExpressionError
@@ -175,24 +175,20 @@ def study_of(model: ModelFile, stated: Mapping[str, Any]) -> tuple[Study | None,
     """A study that stands in no file, and what is wrong with it, in sentences."""
     from mbsim_cli.spec import studies
 
+    review, study = Review(model, model.source, set()), None
     try:
         study = studies.Study.model_validate(dict(stated))
     except ValidationError as error:
-        issues = [issue_of(entry, {}, dict(stated), model.source) for entry in error.errors(include_url=False)]
-        return None, _sentences(issues)
-    review = Review(model, model.source, set())
-    _unknown_names(review, (), study)
-    _study(review, (), study)
-    for path, number in walk(study, (), Number):  # those of a file are validated with all others of it
-        try:
-            review.model.expressions.value(number)
-        except ExpressionError as error:
-            review.report(path, error.message, error.hint)
-    return study, _sentences(review.issues)
-
-
-def _sentences(issues: Sequence[Issue]) -> list[str]:
-    return [f"{issue.path}: {issue.message}" + (f"; {issue.hint}" if issue.hint else "") for issue in issues]
+        review.issues += [issue_of(each, {}, dict(stated), model.source) for each in error.errors(include_url=False)]
+    else:
+        _unknown_names(review, (), study)
+        _study(review, (), study)
+        for path, number in walk(study, (), Number):  # those of a file are validated with all others of it
+            try:
+                review.model.expressions.value(number)
+            except ExpressionError as error:
+                review.report(path, error.message, error.hint)
+    return study, [f"{one.path}: {one.message}" + (f"; {one.hint}" if one.hint else "") for one in review.issues]
 
 
 # Optimisations: objectives and parameters that exist, ranges that hold the start, limits that leave something.
