@@ -113,8 +113,7 @@ def run_constrained(
     Also returns the share of their steps that was made one case at a time. ``poll`` may raise to interrupt; all time
     points together must not take more than ``room`` bytes.
     """
-    runs = [_attempted(_Lane, problem) for problem in problems]
-    alike = _alike(runs)
+    runs, alike = _begun(_Lane, problems)
     alike = [
         run for run in alike if run.control == alike[0].control and equal(run.work.watch.row, alike[0].work.watch.row)
     ]
@@ -130,18 +129,19 @@ def run_constrained(
     return [found.get(id(run)) for run in runs], float(lanes.counts[1] / max(lanes.counts[0], 1))
 
 
-def _attempted(begin: Callable[[Problem], Any], problem: Problem) -> Any:
-    """The run that ``begin`` makes of a problem; None if it cannot start, which the run alone will report."""
-    try:
-        return begin(problem)
-    except AnalysisError:
-        return None
+def _begun(begin: Callable[[Problem], Any], problems: Sequence[Problem]) -> tuple[list[Any], list[Any]]:
+    """The runs that ``begin`` makes of problems, and those that differ from the first only in numbers of the model.
 
-
-def _alike(runs: Sequence[Any]) -> list[Any]:
-    """The runs (None left out) that differ from the first one only in numbers of the model."""
+    The run is None of a problem that cannot start, which the run alone will report.
+    """
+    runs: list[Any] = []
+    for problem in problems:
+        try:
+            runs.append(begin(problem))
+        except AnalysisError:
+            runs.append(None)
     present = [run for run in runs if run is not None]
-    return [
+    return runs, [
         run
         for run in present
         if run.problem.options == present[0].problem.options
@@ -313,8 +313,7 @@ def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[l
     """
     if not any(problem.options.integrated for problem in problems):
         return run_constrained(problems, poll, ROOM)
-    runs = [_attempted(RunAhead, problem) for problem in problems]
-    alike = _alike(runs)
+    runs, alike = _begun(RunAhead, problems)
     if len(alike) < 2 or TOGETHER * alike[0].bytes > ROOM:
         return [None] * len(runs), 0.0
     parted = _run(alike, poll)

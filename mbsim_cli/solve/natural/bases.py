@@ -7,6 +7,7 @@ second in a plane.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -134,12 +135,13 @@ class Planner:
             x = self._sizes(way)
             if np.linalg.norm(np.cross(n, x)) > SLANTED * np.linalg.norm(x):
                 arm = float(np.linalg.norm(np.cross(n, x)))
-                point = self._group(s.name, body, s.on(body), True, along, _height(u, way, origin), ("1", "2"), arm)
+                height = partial(_height, u, way, origin)
+                point = self._group(s.name, body, s.on(body), True, along, height, ("1", "2"), arm)
                 return _Vector(s.name, _less(point, origin), way, True)
         k = int(np.argmin(np.abs(n)))
         local = given(np.eye(3)[k])
-        name = f"axis_{'xyz'[k]}"
-        return _Vector(name, self._group(name, body, local, False, along, _height(u, local), ("1", "2")), local)
+        name, height = f"axis_{'xyz'[k]}", partial(_height, u, local, None)
+        return _Vector(name, self._group(name, body, local, False, along, height, ("1", "2")), local)
 
     def _own(
         self, body: int, joint: TreeJoint, chosen: list[_Vector], later: list[Shared], origin: Callable, at: Local
@@ -198,19 +200,15 @@ def _global_axes(fields: Fields) -> np.ndarray:
     return np.broadcast_to(np.eye(3), (len(fields.theta), 3, 3))
 
 
-def _height(u: _Vector, local: Local, origin: Callable | None = None) -> Callable[[Fields], np.ndarray]:
+def _height(u: _Vector, local: Local, origin: Callable | None, fields: Fields) -> np.ndarray:
     """The part along u, which keeps its direction, of a vector of a body, or of the point that it leads to."""
-
-    def height(fields: Fields) -> np.ndarray:
-        own, n = local(fields.theta), u.local(fields.theta)
-        field = u.field(fields)
-        found = ((n * own).sum(axis=1) / (n * n).sum(axis=1))[:, None, None] * field
-        if origin is None:
-            return found
-        e = field[:, :, 0] / np.sqrt((field[:, :, 0] ** 2).sum(axis=1))[:, None]
-        return found + e[:, :, None] * np.einsum("ta,tac->tc", e, origin(fields))[:, None]
-
-    return height
+    own, n = local(fields.theta), u.local(fields.theta)
+    field = u.field(fields)
+    found = ((n * own).sum(axis=1) / (n * n).sum(axis=1))[:, None, None] * field
+    if origin is None:
+        return found
+    e = field[:, :, 0] / np.sqrt((field[:, :, 0] ** 2).sum(axis=1))[:, None]
+    return found + e[:, :, None] * np.einsum("ta,tac->tc", e, origin(fields))[:, None]
 
 
 def _less(x: Callable, y: Callable) -> Callable:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -209,7 +210,7 @@ def shared_by_constraints(model: Model, named: Names, stack: np.ndarray) -> Iter
         if kind == Measure.PROJECTION and rank + sum(f"{name}.{k}" in named.identities for k in "xyz") == 3:
             yield Shared(name, True, first.a, first.p_a, first.b, first.p_b)
         elif kind == Measure.DOT and rank == 2:
-            yield Shared(f"{name}.axis", False, first.a, _normal(rows), first.b, first.u_b)
+            yield Shared(f"{name}.axis", False, first.a, partial(_normal, rows), first.b, first.u_b)
 
 
 def read_multipliers(model: Model) -> set[int]:
@@ -217,14 +218,10 @@ def read_multipliers(model: Model) -> set[int]:
     return set(model.sensors.index[model.sensors.kind == Sensor.MULTIPLIER].tolist())
 
 
-def _normal(rows: list[Row]) -> Local:
+def _normal(rows: list[Row], theta: np.ndarray) -> np.ndarray:
     """The third axis of the frame whose first and second one are normal to an axis of the other body."""
-
-    def local(theta: np.ndarray) -> np.ndarray:
-        n = np.cross(rows[0].u_a(theta), rows[1].u_a(theta))
-        return n / np.sqrt((n * n).sum(axis=1))[:, None]
-
-    return local
+    n = np.cross(rows[0].u_a(theta), rows[1].u_a(theta))
+    return n / np.sqrt((n * n).sum(axis=1))[:, None]
 
 
 @dataclass(frozen=True)

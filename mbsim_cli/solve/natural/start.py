@@ -1,7 +1,6 @@
 """The start in natural coordinates, from the motion of all bodies that closing the mechanism has found."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -75,9 +74,11 @@ def natural_start(problem: Problem, theta: np.ndarray | None = None) -> tuple[Pr
     poses = poses_of(tree, initial, p)
     for group in system.plan.groups:
         _place(at, system, group, fields, poses, p)
-    for d in system.equations.defined:
-        _take(at, system.order[d.coordinate], initial, system.coordinate_of(d.column))
-    _take(at, system.elastic[0], initial, system.elastic[1])
+    same = [(system.order[d.coordinate], system.coordinate_of(d.column)) for d in system.equations.defined]
+    found = (*initial.state[:2], *initial.sensitivity[:2])
+    for ours, theirs in [*same, system.elastic]:  # positions and velocities of coordinates that the tree has too
+        for mine, its in zip((*at.state[:2], *at.sens[:2]), found, strict=True):
+            mine[ours] = its[theirs]
     at.evaluate()
     if not np.isfinite(at.work.eq.G).all():
         why = undefined_at(tree, initial.theta, 0.0, initial.state.z, initial.state.zd)
@@ -99,12 +100,6 @@ def natural_start(problem: Problem, theta: np.ndarray | None = None) -> tuple[Pr
         expected=expected, work=None,
     )  # fmt: skip
     return replace(problem, model=system.model), start
-
-
-def _take(at: Evaluable, ours: Any, initial: Initial, theirs: Any) -> None:
-    """Positions and velocities of coordinates that the tree has too."""
-    for mine, found in zip((*at.state[:2], *at.sens[:2]), (*initial.state[:2], *initial.sensitivity[:2]), strict=True):
-        mine[ours] = found[theirs]
 
 
 def _place(at: Evaluable, system: NaturalSystem, group: Group, fields: Fields, poses: Poses, p: int) -> None:
