@@ -1,6 +1,6 @@
 """``mbsim check``: compare results with the references that model files state."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -64,7 +64,7 @@ def command(
     rows, code = _all(models, settings, seed, listener)
     passed = code == 0
     if json:
-        emit({"passed": passed, "checks": [row.as_dict() for row in rows], "warnings": listener.warnings})
+        emit({"passed": passed, "checks": [asdict(row) for row in rows], "warnings": listener.warnings})
     else:
         _print(rows, len(models), listener.warnings)
     raise typer.Exit(code)
@@ -112,7 +112,8 @@ def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
     for row in rows:
         new = row.model != before
         quantity = f"d {row.objective} / d {row.parameter}" if row.parameter else row.objective or ""
-        numbers = [_short(row.computed), _short(row.reference), _size(row.relative_error), _size(row.tolerance)]
+        sizes = ("" if size is None else f"{size:.1e}" for size in (row.relative_error, row.tolerance))
+        numbers = [_short(row.computed), _short(row.reference), *sizes]
         verdict = Text("passed", "green") if row.passed else Text("FAILED", "bold red")
         verdict = verdict if row.decided else Text("undecided", "yellow")
         if new and before is not None:
@@ -131,7 +132,3 @@ def _short(value: float | list[float] | None) -> str:
         shown = " ".join(f"{entry:.5g}" for entry in value[:SHOWN])
         return shown if len(value) <= SHOWN else f"{shown} ... ({len(value)})"
     return "" if value is None else f"{value:.8g}"
-
-
-def _size(value: float | None) -> str:
-    return "" if value is None else f"{value:.1e}"

@@ -1,17 +1,13 @@
 """``mbsim compile``: compile kernels into the cache before the first run."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import Terminal, print_report, say, tell
 from mbsim_cli.errors import InputOutputError, UsageError
-
-if TYPE_CHECKING:
-    from mbsim_cli.study.compiling import Variant
 
 Models = Annotated[
     list[Path] | None,
@@ -61,26 +57,20 @@ def command(
     if into:
         store.ignore_prebuilt()
     variants = list(precompile(models or (), every, Terminal(quiet), lanes, settings))
-    report = _report(variants, named=bool(models))
-    if into and not watch.STORE.trouble:
-        report["into"] = store.fill_prebuilt(into, watch.STORE.path)
-    print_report(report, json, _print, quiet, lanes)
-    if watch.STORE.trouble:
-        raise typer.Exit(InputOutputError.exit_code)
-
-
-def _report(variants: Sequence["Variant"], named: bool) -> dict[str, Any]:
-    from mbsim_cli.kernels.compiler import watch
-
-    return {
+    report: dict[str, Any] = {
         "cache": watch.STORE.path,
         "trouble": watch.STORE.trouble,
         "compiled": sorted({name for variant in variants for name in variant.compiled.names}),
         "count": sum(len(variant.compiled.names) for variant in variants),
         "seconds": sum(variant.compiled.seconds for variant in variants),
         "analyses": [variant.report for variant in variants if not variant.refused],
-        "refused": [variant.report for variant in variants if variant.refused] if named else [],
+        "refused": [variant.report for variant in variants if variant.refused] if models else [],
     }
+    if into and not watch.STORE.trouble:
+        report["into"] = store.fill_prebuilt(into, watch.STORE.path)
+    print_report(report, json, _print, quiet, lanes)
+    if watch.STORE.trouble:
+        raise typer.Exit(InputOutputError.exit_code)
 
 
 def _print(report: dict[str, Any], quiet: bool, lanes: bool) -> None:

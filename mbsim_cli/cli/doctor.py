@@ -68,8 +68,8 @@ def _report(probe: bool, run: bool) -> dict[str, Any]:
     from mbsim_cli.kernels.compiler import choice
     from mbsim_cli.system import VARIABLES, usable
 
-    tested = f"numba {_dotted(choice.FROM)} to below {_dotted(choice.UNTIL)} on {' '.join(choice.MACHINE)}"
-
+    first, beyond = (".".join(map(str, version)) for version in (choice.FROM, choice.UNTIL))
+    tested = f"numba {first} to below {beyond} on {' '.join(choice.MACHINE)}"
     found: dict[str, Any] = {
         "versions": {"mbsim": mbsim_cli.__version__, **platform_facts()},
         "threads": {"usable_processors": usable()} | {name: os.environ.get(name, "") for name in VARIABLES},
@@ -107,10 +107,6 @@ def _proof() -> dict[str, Any]:
     found = {name: psi1.value if name == "value" else psi1.by(name) for name in _FIVE_BAR}
     worst = max(abs(found[name] / known - 1) for name, known in _FIVE_BAR.items())
     return {"model": "fivebar", "found": found, "known": _FIVE_BAR, "relative_difference": worst}
-
-
-def _dotted(version: tuple[int, ...]) -> str:
-    return ".".join(map(str, version))
 
 
 def _cache() -> dict[str, Any]:

@@ -50,18 +50,12 @@ def call(arguments: Sequence[str]) -> int:
         code = _run(arguments, as_json)
         flush()
         return code
-    except BrokenPipeError:
-        _close_output()
-        return BROKEN_PIPE
     except OSError as error:
-        _close_output()
+        with open(os.devnull, "w") as nowhere:  # where the last flush of the interpreter succeeds
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return BROKEN_PIPE
         return _fail(f"cannot write to standard output: {error.strerror}", InputOutputError.exit_code, as_json=False)
-
-
-def _close_output() -> None:
-    """Redirect standard output to the null device, so that the last flush of the interpreter succeeds."""
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _run(arguments: Sequence[str], as_json: bool) -> int:

@@ -109,12 +109,13 @@ def rehearse(problem: Problem, objectives: Sequence["Objective"], tape: Any) -> 
     from mbsim_cli.solve.adjoint.readings import columns_of
 
     count = max(1, len(objectives))
-
-    def nothing(first: int, record: "Record", *length: np.ndarray) -> np.ndarray:
-        return np.zeros((*record.sensors.shape, columns_of(problem, count)), record.sensors.dtype)
-
-    reacting = reads_reactions(problem, objectives)
-    request = AdjointRequest(count, nothing, lambda: None, reacting)
+    width = columns_of(problem, count)
+    request = AdjointRequest(
+        count,
+        lambda first, record, *length: np.zeros((*record.sensors.shape, width), record.sensors.dtype),
+        lambda: None,
+        reads_reactions(problem, objectives),
+    )
     ANALYSES[problem.options.analysis].pull_back(problem, tape, request)
 
 

@@ -133,8 +133,7 @@ class Integral(Stream):
     def weight_inside(self):
         return 1.0
 
-    def weights(self, time):
-        return self.weights_of_integral(time)
+    weights = Stream.weights_of_integral
 
     def weights_beside(self, side):
         return side.late * side.to_jump.value if self._inside else side.to_jump.integral

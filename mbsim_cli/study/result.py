@@ -272,8 +272,19 @@ class Result(Mapping[str, np.ndarray]):
     @property
     def objectives(self) -> dict[str, ObjectiveValue]:
         """Objectives by name; raises KeyError for another one."""
-        by_fields, found = self.record.by_fields, self.report["objectives"]
-        return Named("objective", ((name, _objective(o, by_fields.get(name, {}))) for name, o in found.items()))
+        found = {}
+        for name, entry in self.report["objectives"].items():
+            gradient = entry.get("gradient", {})
+            found[name] = ObjectiveValue(
+                float(entry["value"]),
+                entry["unit"],
+                np.array(list(gradient.values()), dtype=float),
+                tuple(gradient),
+                entry.get("undefined", {}),
+                tuple(entry.get("flags", ())),
+                self.record.by_fields.get(name, {}),
+            )
+        return Named("objective", found)
 
     @property
     def warnings(self) -> list[str]:
@@ -355,19 +366,6 @@ def _as_named(name: str, place: Entry, whole: Stored) -> Stored:
     return Stored(values, axes, units[0] if units else whole.unit, units)
 
 
-def _objective(entry: Mapping[str, Any], by_fields: Mapping[str, np.ndarray]) -> ObjectiveValue:
-    gradient = entry.get("gradient", {})
-    return ObjectiveValue(
-        float(entry["value"]),
-        entry["unit"],
-        np.array(list(gradient.values()), dtype=float),
-        tuple(gradient),
-        entry.get("undefined", {}),
-        tuple(entry.get("flags", ())),
-        by_fields,
-    )
-
-
 # Differences of a model and measurements for least squares: values, and their Jacobian from the same run.
 
 METHOD = "ddm"  # which differentiates histories
@@ -416,19 +414,16 @@ class Residuals:
         if self._last is None or self._last[0] != place.tobytes():
             every = 1 if self._times else None  # interpolated between steps, however many the file has stored
             result = self.model.recorded(place, self._options, every, second_run=False)
-            parts = [self._of(result, name) for name in self._measured]
-            values, jacobians = (np.concatenate(found) for found in zip(*parts, strict=True))
-            self._last = place.tobytes(), values, jacobians
+            values, jacobians = [], []
+            for name, measured in self._measured.items():
+                times, known = self._times.get(name), ~np.isnan(measured)
+                computed = result[name] if times is None else result.at(times, name)
+                if computed.shape != measured.shape:
+                    raise UsageError(f"{name!r} has shape {computed.shape}, and its measurements have {measured.shape}")
+                values.append((computed - measured)[known] / self._scales[name])
+                jacobians.append(result.sensitivity(name, times=times)[known] / self._scales[name])
+            self._last = place.tobytes(), np.concatenate(values), np.concatenate(jacobians)
         return self._last[1:]
-
-    def _of(self, result: "Result", name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals of a history and their derivatives, where it was measured."""
-        measured, scale, times = self._measured[name], self._scales[name], self._times.get(name)
-        computed = result[name] if times is None else result.at(times, name)
-        if computed.shape != measured.shape:
-            raise UsageError(f"{name!r} has shape {computed.shape}, and its measurements have {measured.shape}")
-        known = ~np.isnan(measured)
-        return (computed - measured)[known] / scale, result.sensitivity(name, times=times)[known] / scale
 
 
 def _times(measured: Mapping[str, np.ndarray], stated: Any) -> dict[str, np.ndarray]:

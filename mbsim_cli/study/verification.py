@@ -1,7 +1,7 @@
 """``mbsim check``: references of the file, other methods, differences along a direction, derivatives of torques."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -147,10 +147,6 @@ class Comparison:
     source: str | None = None
     message: str | None = None
     decided: bool = True
-
-    def as_dict(self) -> dict[str, Any]:
-        """Entry of ``check --json``."""
-        return asdict(self)
 
 
 def compare(computed: Any, reference: Any, relative: float, absolute: float, scale: float | None = None, **labels: Any):

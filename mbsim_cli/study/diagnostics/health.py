@@ -242,21 +242,16 @@ class Health(Diagnostics):
                 f"gradients are converged to {self._gradient_error:.1e} only, not {options.gradient_tolerance:.1e}; "
                 f"{'' if options.integrated else 'try a larger penalty; '}the motion may pass a singular configuration"
             )
-        return found + self._of_singular_positions()
-
-    def _of_singular_positions(self) -> list[str]:
-        """A sentence on singular positions."""
-        if not self._singular:
-            return []
-        (time, constraints), *others = self._singular
-        rows = [self._names.constraints[row] for row in constraints]
-        shown = some_of(rows, SHOWN)
-        more = f", and {len(others)} more, the last before t = {others[-1][0]:.6g} s" if others else ""
-        lost = "lose their" if len(rows) > 1 else "loses its"
-        return [
-            f"the mechanism passes a singular position before t = {time:.6g} s, where {shown} {lost} rank{more}; "
-            "the motion continues on the same branch; other branches are possible"
-        ]
+        if self._singular:
+            (time, constraints), *others = self._singular
+            shown = some_of([self._names.constraints[row] for row in constraints], SHOWN)
+            more = f", and {len(others)} more, the last before t = {others[-1][0]:.6g} s" if others else ""
+            lost = "lose their" if len(constraints) > 1 else "loses its"
+            found.append(
+                f"the mechanism passes a singular position before t = {time:.6g} s, where {shown} {lost} rank{more}; "
+                "the motion continues on the same branch; other branches are possible"
+            )
+        return found
 
 
 # Diagnostics of a static equilibrium.
@@ -350,10 +345,6 @@ class LinearHealth(TimePointHealth):
         assert self._block is not None
         return self._block.linear[0]
 
-    @property
-    def drift(self) -> float:
-        return 0.0 if self._block is None else float(self._block.drift[0, 0])
-
     @cached_property
     def report(self) -> dict[str, Any]:
         assert self._block is not None
@@ -363,7 +354,7 @@ class LinearHealth(TimePointHealth):
             "neutral_coordinates": self._free,
             "independent_coordinates": list(self.found.independent),
             "iterations": int(self._block.iterations[0]),
-            "drift": self.drift,
+            "drift": float(self._block.drift[0, 0]),
         }
 
 

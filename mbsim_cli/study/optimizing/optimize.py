@@ -118,11 +118,11 @@ def history_of(designs: Designs, units: Mapping[str, str], facts: Mapping[str, s
 
 def report_of(designs: Designs, history: History, units: Mapping[str, str]) -> dict[str, Any]:
     """Plain data of what was varied and kept, as --json prints them."""
-    best = designs.best
+    first, best = designs.trials[0], designs.best
     return {
         **history.facts,
         "unit": units[designs.objective],
-        "start": designs.trials[0].found[designs.objective],
+        "start": first.found[designs.objective],
         "value": best.found[designs.objective],
         "analyses": len(designs.trials),
         "failed_analyses": sum(bool(trial.failure) for trial in designs.trials),
@@ -130,7 +130,18 @@ def report_of(designs: Designs, history: History, units: Mapping[str, str]) -> d
         "violation": best.violation,
         "variables": {name: _variable(designs, i) for i, name in enumerate(designs.variables.names)},
         "fields": {name: _field(designs, place) for name, place in designs.variables.fields.items()},
-        "constraints": _constraints(designs, units),
+        "constraints": [
+            {
+                "objective": limit.name,
+                "limit": limit.words,
+                "start": first.found[limit.name],
+                "value": best.found[limit.name],
+                "unit": units[limit.name],
+                "active": bool(m != 0),
+                "sensitivity": float(m),  # of the optimum to the limit
+            }
+            for limit, m in zip(designs.limits, designs.multipliers(best), strict=True)
+        ],
     }
 
 
@@ -157,23 +168,6 @@ def _field(designs: Designs, place: slice) -> dict[str, Any]:
         "least": float(best.min()),
         "largest": float(best.max()),
     }
-
-
-def _constraints(designs: Designs, units: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Limits, and how the optimum changes with them."""
-    first, best = designs.trials[0], designs.best
-    return [
-        {
-            "objective": limit.name,
-            "limit": limit.words,
-            "start": first.found[limit.name],
-            "value": best.found[limit.name],
-            "unit": units[limit.name],
-            "active": bool(m != 0),
-            "sensitivity": float(m),
-        }
-        for limit, m in zip(designs.limits, designs.multipliers(best), strict=True)
-    ]
 
 
 # An optimisation from its model file to the result of the best design.

@@ -312,10 +312,12 @@ class StudyFolder:
             os.close(handle)
 
     def _continued(self, before: StudyPlan, plan: StudyPlan, values: np.ndarray) -> StudyPlan:
+        as_planned = either(f"mbsim sweep {shlex.quote(str(self))}", f"mbsim.open_study({str(self)!r}).compute()")
+        advice = f"name another folder, continue as planned by {as_planned}, or start again by {flag('force')}"
         for name in _FIXED:
             if getattr(before, name) != getattr(plan, name):
                 what = _CHANGED.get(name, f"other {name} are kept of each case")
-                raise UsageError(f"{what} since the study in {self} was planned; {self._advice}")
+                raise UsageError(f"{what} since the study in {self} was planned; {advice}")
         try:
             known = self.values(before)
         except InputOutputError:  # the same values take the place of what cannot be read
@@ -325,17 +327,12 @@ class StudyFolder:
             known = self.values(before)
         if len(values) < len(known) or known.tobytes() != values[: len(known)].tobytes():
             message = f"the {len(values)} cases do not begin with the {len(known)} of the study in {self}"
-            raise UsageError(f"{message}; {self._advice}")
+            raise UsageError(f"{message}; {advice}")
         if len(values) > len(known):
             plan = replace(plan, created=before.created, platform=before.platform)
             self._store(plan, values)
             return plan
         return before
-
-    @property
-    def _advice(self) -> str:
-        as_planned = either(f"mbsim sweep {shlex.quote(str(self))}", f"mbsim.open_study({str(self)!r}).compute()")
-        return f"name another folder, continue as planned by {as_planned}, or start again by {flag('force')}"
 
     def _store_samples(self, values: np.ndarray) -> None:
         with replaced(self.path / SAMPLES, force=True) as path, path.open("wb") as file:
