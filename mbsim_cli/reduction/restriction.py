@@ -94,6 +94,7 @@ class Restriction:
 
     def __init__(self, size: int, kept: Array | None = None, Z: Sparse | None = None, pivots: "Pivots | None" = None):
         self._size, self._kept, self._Z, self.pivots = size, kept, Z, pivots
+        self.count = Z.shape[1] if Z is not None else size if kept is None else len(kept)  # of free displacements
 
     def matrix(self, A: Sparse) -> Sparse:
         """Z^T A Z (r, r)."""
@@ -104,11 +105,6 @@ class Restriction:
     def load(self, F: Array) -> Array:
         """Z^T F (r, k)."""
         return self._Z.T @ F if self._Z is not None else F if self._kept is None else F[self._kept]
-
-    @property
-    def count(self) -> int:
-        """Number of free displacements."""
-        return self._Z.shape[1] if self._Z is not None else self._size if self._kept is None else len(self._kept)
 
     @property
     def first(self) -> Array:

@@ -366,6 +366,8 @@ class Flexibility:
         self.system = system
         K = system.K
         self.iterative = bool(K.nnz > LARGE) and find_spec("pyamg") is not None  # cycles in the place of a factor
+        # relative residual that solving with other matrices of the body can reach
+        self.accuracy = Multigrid.accuracy if self.iterative else EXACT
         if self.iterative:
             self._kept: Array = np.arange(K.shape[0])
             self.multigrid = Multigrid(K, system.motions(), _block(system.node))
@@ -380,11 +382,6 @@ class Flexibility:
     def approximate(self, F: Array) -> Array:
         """A preconditioner: about the same at a small price, symmetric."""
         return self._within(self.multigrid.cycle, F) if self.iterative else self.solve(F)
-
-    @property
-    def accuracy(self) -> float:
-        """Relative residual that solving with other matrices of the body can reach."""
-        return Multigrid.accuracy if self.iterative else EXACT
 
     def _within(self, inverse: Callable[[Array], Array], F: Array) -> Array:
         balanced = self.system.balanced(F)

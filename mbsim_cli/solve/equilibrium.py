@@ -91,6 +91,9 @@ class Statics:
         self.still = Instant(problem, start.theta, np.zeros((size, 0), start.dtype), start)
         self.unit = Instant(problem, start.theta, np.zeros((size, padded(n)), start.dtype), start)
         self.unit.sens.z[:, :n] = np.eye(n)
+        self.stiffness = self.unit.out.dG[
+            :, :n
+        ]  # derivative (n, n) of forces at the state that ``unit`` evaluated last
         self._weight = _weights(start)
         self._rows = scales.rows  # units of constraints
         self._units = np.where(among(columns, TRANSLATIONS), scales.size, 1.0)  # rad, or the mechanism's size
@@ -101,11 +104,6 @@ class Statics:
     def _J(self) -> np.ndarray:
         """Derivatives (m, n) of the constraints, in their units."""
         return self.eq.J / self._rows[:, None]
-
-    @property
-    def stiffness(self) -> np.ndarray:
-        """Derivative (n, n) of the forces by the coordinates, at the state that ``unit`` evaluated last."""
-        return self.unit.out.dG[:, : self.unit.n]
 
     def search(self) -> tuple[StiffnessModes, int]:
         """Search from the present state along the forces for an equilibrium; return its modes and the iterations."""

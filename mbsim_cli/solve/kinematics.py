@@ -51,6 +51,7 @@ class Path:
 
     def __init__(self, problem: Problem, at: Instant, rows: np.ndarray) -> None:
         self.at, self.names, self.rows, self._span = at, problem.names, rows, problem.options.step
+        self.z = at.state.z  # position (n,)
         scales = scales_of(problem.model, at.theta)
         self._units, self._columns = scales.rows, scales.columns
         self._laws = np.flatnonzero(problem.model.constraints.law != NONE)
@@ -81,11 +82,6 @@ class Path:
             self._length = 0.5 * step
             if self._length < SHORTEST * self._span:
                 raise Lost(self._why())
-
-    @property
-    def z(self) -> np.ndarray:
-        """Position (n,)."""
-        return self.at.state.z
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """The x (n, ...) with J x = right (m, ...) at the last evaluation, by the independent equations."""

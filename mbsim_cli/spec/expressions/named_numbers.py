@@ -91,6 +91,7 @@ class Expressions:
         self.parameters = tuple(parameters)
         self._parameters = frozenset(parameters)
         self._definitions = {**(constants or {}), **parameters}
+        self.names = tuple(self._definitions)  # all constants and parameters
         self.errors: dict[str, ExpressionError] = {}
         self._scopes: dict[tuple, dict[str, Scalar]] = {}
         self._gradients: dict[tuple, dict[str, dict[str, float]]] = {}
@@ -117,11 +118,6 @@ class Expressions:
 
     def __contains__(self, name: object) -> bool:
         return name in self._definitions
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All constants and parameters."""
-        return tuple(self._definitions)
 
     def value(self, number: Number, values: Mapping[str, Scalar] | None = None) -> Scalar:
         """Return the value of a number; ``values`` replaces parameters or constants (complex allowed).

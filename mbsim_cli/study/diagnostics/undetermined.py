@@ -155,7 +155,8 @@ class UnknownReactions:
         redundant: Sequence[str] = (),
     ):
         self._has_reactions = problem.reacting is not None
-        self._objectives, self._rows, self._redundant = objectives, rows or {}, redundant
+        self._objectives, self._rows = objectives, rows or {}
+        self._because = f": {some_of(redundant, MOST)} follow from other equations" if redundant else ""
         self._components = dict(zip(problem.names.sensors, problem.names.sensor_components, strict=True))
         # by column of the sensors, once there are time points: not determined, and not found at some times
         self._unknown = self._lost = np.zeros((), bool)
@@ -189,10 +190,6 @@ class UnknownReactions:
             return []
         marks = zip(self._components[name], self._unknown[self._rows[name]], strict=True)
         return [f"{name}.{label}" for label, unknown in marks if unknown]
-
-    @property
-    def _because(self) -> str:
-        return f": {some_of(self._redundant, MOST)} follow from other equations" if self._redundant else ""
 
     @property
     def _lost_sensors(self) -> list[str]:
