@@ -11,7 +11,7 @@ from mbsim_cli.kernels.drivers import sweep_back
 from mbsim_cli.kernels.integrators import runge_kutta_adjoint
 from mbsim_cli.model.layout import NATURAL
 
-OF_TREES = {"evaluate_free", "tangent_free", "vary_free", "pull_free", "measure", "vary_measure"}
+OF_TREES = {"evaluate_free", "vary_free", "pull_free", "measure", "vary_measure"}
 CONTRACTS = [
     *((contract, system_of_trees, kind, module) for kind, module in contract.SYSTEMS.items()),
     *((formulations, recursive, kind, module) for kind, module in formulations.FORMULATIONS.items()),

@@ -40,16 +40,8 @@ def copy_to(a, out):
 
 
 @kernel
-def scale(factor, out):
-    """out *= factor."""
-    x = flat(out)
-    for i in range(x.size):
-        x[i] *= factor
-
-
-@kernel
 def scaled(factor, a, out):
-    """out = factor a."""
+    """out = factor a; both may be one."""
     x, y = flat(a), flat(out)
     for i in range(x.size):
         y[i] = factor * x[i]

@@ -12,6 +12,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     cross3,
     dot3,
     is_zero3,
+    load6,
     load9,
     rotate,
     scale3,
@@ -271,12 +272,6 @@ def scale_nine(s, A):
 
 
 @inlined
-def less_six(A, B):
-    """A - B of symmetric matrices."""
-    return A[0] - B[0], A[1] - B[1], A[2] - B[2], A[3] - B[3], A[4] - B[4], A[5] - B[5]
-
-
-@inlined
 def pair_six(x, y):
     """Factors of the six entries of a symmetric A in x . A y."""
     return (
@@ -334,21 +329,9 @@ def store_rigid(array, i, inertia):
 
 
 @inlined
-def _row6(array, i, first):
-    return (
-        array[i, first],
-        array[i, first + 1],
-        array[i, first + 2],
-        array[i, first + 3],
-        array[i, first + 4],
-        array[i, first + 5],
-    )
-
-
-@inlined
 def articulated_at(array, i):
     """(J, H, M) in row i."""
-    return _row6(array, i, _J), load9(array[i], _H), _row6(array, i, _M)
+    return load6(array[i], _J), load9(array[i], _H), load6(array[i], _M)
 
 
 @inlined

@@ -45,6 +45,14 @@ def put3(array, i, row, k, a):
 
 
 @inlined
+def add_rows3(array, i, row, k, a):
+    """Add the vector a to three rows from ``row`` on of item i, column or columns k."""
+    add_to(array, i, row, k, a[0])
+    add_to(array, i, row + 1, k, a[1])
+    add_to(array, i, row + 2, k, a[2])
+
+
+@inlined
 def row3(array, row, offset):
     """Three consecutive entries of a row of a matrix."""
     return (array[row, offset], array[row, offset + 1], array[row, offset + 2])
@@ -95,6 +103,19 @@ def is_zero3(a):
 # Rotations ------------------------------------------------------------------------------------------------------------
 #
 # Rotation matrices and symmetric 3 x 3 matrices, as tuples by rows.
+
+
+@inlined
+def load6(array, offset):
+    """A symmetric matrix (xx, yy, zz, xy, xz, yz) in consecutive entries of a flat array."""
+    return (
+        array[offset],
+        array[offset + 1],
+        array[offset + 2],
+        array[offset + 3],
+        array[offset + 4],
+        array[offset + 5],
+    )
 
 
 @inlined

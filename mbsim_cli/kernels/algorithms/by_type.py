@@ -9,7 +9,7 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.jit import derived, kernel, overload, python_of
 from mbsim_cli.kernels.derive.write import compiled_text
 from mbsim_cli.model.codes import ELEMENTS
-from mbsim_cli.model.layout import DEFORMING
+from mbsim_cli.model.layout import DEFORMING, FlexibleTree
 
 
 def by_type(place: str, name: str, text: str, shape: Signature, choose: Callable[[type], Callable]) -> Any:
@@ -85,6 +85,7 @@ def only_with(place: str, *kinds: type) -> Callable[[Callable], Callable[[Callab
 
 
 with_elastic = only_with("model.tree", *DEFORMING)  # for systems with bodies that deform
+with_columns = only_with("model.tree", FlexibleTree)  # for trees with such bodies: columns differ from coordinates
 
 
 # By the kind of a force -----------------------------------------------------------------------------------------------

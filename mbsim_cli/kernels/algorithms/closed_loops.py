@@ -75,7 +75,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     copy_to(state.zdd, moved.zdd)
     system.load(model, theta, t, moved, kin, comp, eq)
     # M once more, and what varies with it
-    system.tangent(model, theta, t, 0.0, 0.0, moved, eq, kin, comp, loops.factor.T)
+    system.tangent(model, theta, t, 0.0, 0.0, moved, eq.lines, moved.lam, kin, comp, loops.factor.T)
     copy_to(sens.z, change.z)
     copy_to(sens.zd, change.zd)
     clear(change.zdd)
@@ -170,14 +170,14 @@ def settle(model, theta, t, directions, tree, state, sens):
 
 
 @kernel
-def project_motion(model, theta, t, loops, state):
-    """Project positions and velocities; returns, and notes in ``loops``, whether that was possible."""
-    loops.found[0] = FAILED
-    if not _project_position(model, theta, t, loops, state.z):
+def project_motion(model, theta, t, tree, state):
+    """Project positions and velocities; returns, and notes in ``tree``, which are Loops, whether that was possible."""
+    tree.found[0] = FAILED
+    if not _project_position(model, theta, t, tree, state.z):
         return False
-    _project_velocity(model, theta, t, loops, state.zd)
-    copy_to(state.z, loops.at)
-    loops.found[0] = STANDS
+    _project_velocity(model, theta, t, tree, state.zd)
+    copy_to(state.z, tree.at)
+    tree.found[0] = STANDS
     return True
 
 
@@ -396,30 +396,31 @@ def share_of(part, whole):
 
 
 @kernel
-def pull_settled(model, theta, t, work, state, adj):
-    """Turn adjoints of projected positions and velocities, ``state``, into those of positions and velocities before.
+def pull_settled(model, theta, t, pulled, raw, state, adj):
+    """Turn adjoints of projected positions and velocities, ``state``, into those of ``raw`` ones, which are not read.
 
-    The projection was the last one of ``work.open_tree``.
+    The projection was the last one of ``pulled.open_tree``.
     """
-    loops = work.open_tree
+    loops = pulled.open_tree
     kin, eq, columns = loops.kin, loops.eq, loops.d_columns
     factor_at(model, theta, t, state.z, loops)
-    system.move(model, theta, Motion(state.z, state.zd, loops.zero), kin)
+    moving = Motion(state.z, state.zd, loops.zero)
+    system.move(model, theta, moving, kin)
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     copy_to(adj.zd, columns.b)
     clear(columns.e)
     solve_constrained(loops.factor, SOLVED, columns)
-    scaled(-1.0, columns.x, work.virtual.mu)
-    scaled(-1.0, columns.mu, work.nu)
-    system.pull_rates(
-        model, theta, t, Motion(state.z, state.zd, loops.zero), eq, kin, loops.comp, work.none, work.nu, work.no_nu, adj
-    )  # fmt: skip
-    clear(work.rest.z)
+    scaled(-1.0, columns.x, pulled.virtual.mu)
+    scaled(-1.0, columns.mu, pulled.nu)
+    system.pull_rates(model, theta, t, moving, eq, kin, loops.comp, pulled.none, pulled.nu, pulled.no_nu, adj)
+    clear(pulled.rest.z)
     resting = LoadedMotion(state.z, loops.zero, loops.y, loops.nu)
-    system.pull_at_rest(model, theta, t, resting, eq, work.still, loops.comp, work.virtual, work.no_nu, work.rest)
-    add_scaled(1.0, work.rest.z, adj.z)
+    system.pull_at_rest(
+        model, theta, t, resting, eq, pulled.still, loops.comp, pulled.virtual, pulled.no_nu, pulled.rest
+    )
+    add_scaled(1.0, pulled.rest.z, adj.z)
     clear(adj.zdd)
-    _pull_position(model, theta, t, work, state, adj)
+    _pull_position(model, theta, t, pulled, state, adj)
 
 
 @kernel

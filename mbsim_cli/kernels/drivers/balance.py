@@ -90,7 +90,7 @@ def stand_at(record, row, zdd, lam, kin, state):
 def evaluate_with_mass(model, theta, t, at_center, state, kin, comp, eq, factor):
     """Equations at the state, and M in ``factor.T``."""
     system.evaluate(model, theta, t, at_center, state, kin, comp, eq)
-    system.tangent(model, theta, t, 0.0, 0.0, state, eq, kin, comp, factor.T)
+    system.tangent(model, theta, t, 0.0, 0.0, state, eq.lines, state.lam, kin, comp, factor.T)
 
 
 @kernel

@@ -36,9 +36,7 @@ from mbsim_cli.kernels.drivers.stepping import (
     time_inside,
     write_counters,
 )
-from mbsim_cli.kernels.integrators.ali3p import State
-from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
-from mbsim_cli.kernels.integrators.dense_output import Dense, interpolate, interpolate_between
+from mbsim_cli.kernels.integrators.dense_output import Dense, Ends, interpolate, interpolate_between
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.runge_kutta import (
     EVALUATIONS,
@@ -88,31 +86,11 @@ class Case(NamedTuple):
     d_record: Any
 
 
-class Ends(NamedTuple):
-    """Both ends of the step taken last."""
-
-    begin: State
-    d_begin: Sensitivity
-    end: State
-    d_end: Sensitivity
-
-
-@kernel
-def _by_polynomial(at, begin, end, dense, state_out, sens_out):
-    interpolate((at - begin) / (end - begin), dense, state_out, sens_out)
-
-
-@kernel
-def _between_ends(at, begin, end, dense, state_out, sens_out):
-    h = end - begin
-    interpolate_between((at - begin) / h, h, dense.begin, dense.d_begin, dense.end, dense.d_end, state_out, sens_out)
-
-
 _interpolate = table_by_type(
     "dense",
     "_interpolate",
     "Coordinates, rates and their sensitivities at a time within the step taken last.",
-    {Dense: _by_polynomial, Ends: _between_ends},
+    {Dense: interpolate, Ends: interpolate_between},
 )
 
 

@@ -19,7 +19,6 @@ from mbsim_cli.kernels.drivers.course import (
     PURPOSE,
     REGULAR,
     START,
-    Ends,
     accept,
     begin,
     evaluate_point,
@@ -33,6 +32,7 @@ from mbsim_cli.kernels.drivers.record import write_step
 from mbsim_cli.kernels.drivers.stepping import TIME, Breakpoints, end_by_clock
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
+from mbsim_cli.kernels.integrators.dense_output import Ends
 from mbsim_cli.kernels.integrators.esdirk import NewtonControl, solve_stage, start_stage, vary_stage
 from mbsim_cli.kernels.integrators.onsets import Onsets
 from mbsim_cli.kernels.integrators.runge_kutta import (

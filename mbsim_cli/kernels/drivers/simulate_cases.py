@@ -106,12 +106,16 @@ def simulate_cases(
         stored = step % interval == 0
         for lane in range(leader.size):
             if leader[lane] == lane:
-                statuses[lane] = _finish(
-                    model, control, step, lane, case_of(cases, lane), numbers, decisions, leader, counts
-                )
+                case = case_of(cases, lane)
+                statuses[lane] = _finish(model, control, step, lane, case, numbers, decisions, leader, counts)
                 failed = failed or statuses[lane] != Status.OK
                 if stored:
-                    _write(control, step, decisions.count[lane], case_of(cases, lane), row)
+                    write_row(
+                        step * control.h, decisions.count[lane], 0.0, control.mass_projection, case.state, case.sens,
+                        case.work.eq, case.record, case.d_record, row,
+                    )  # fmt: skip
+                    if case.record.expected.shape[1] > 0:
+                        copy_to(case.work.kin.expected, case.record.expected[row])
         if stored:
             row += 1
         if row - observed >= ROWS_IN_CACHE:
@@ -180,7 +184,7 @@ def _form(model, t, control, lane, case, numbers):
     read_lane(lane, numbers.state.lam, probe.lam)
     read_lane(lane, numbers.expected, kin.expected)
     system.evaluate(model, case.theta, t, control.at_center, probe, kin, comp, eq)
-    system.tangent(model, case.theta, t, 0.5 * h, 0.25 * h * h, probe, eq, kin, comp, formed.T)
+    system.tangent(model, case.theta, t, 0.5 * h, 0.25 * h * h, probe, eq.lines, probe.lam, kin, comp, formed.T)
     return factor_penalised(control.ratio, formed) and formed.pivot[0] == SPARSE
 
 
@@ -204,9 +208,12 @@ def _finish(model, control, step, lane, case, numbers, decisions, leader, counts
     )  # fmt: skip
     _set_lanes(lane, leader, scale, decisions.scale)
     _set_lanes(lane, leader, count, decisions.count)
+    own, lanes = _ends_of(case.state, case.work, case.work.kin), _ends_of(numbers.state, numbers, numbers)
     for j in range(leader.size):
         if leader[j] == lane:
-            _write_step(j, case, numbers)
+            for i in range(len(own)):
+                write_lane(j, own[i], lanes[i])
+            _write_tangent(j, case.work.tangent, numbers)
     return status
 
 
@@ -245,15 +252,6 @@ def _read_step(control, step, lane, case, numbers, leader):
         read_lane(lane, numbers.weight, work.projection.weight)
         look_for_passage(step, eq.J, work.projection.sparsity, work.projection.weight, state, work.watch)
     return Status.OK if stays_finite(state, case.sens) else Status.NOT_FINITE
-
-
-@kernel
-def _write_step(lane, case, numbers):
-    """Give a lane what its case has at the end of a step."""
-    own, lanes = _ends_of(case.state, case.work, case.work.kin), _ends_of(numbers.state, numbers, numbers)
-    for i in range(len(own)):
-        write_lane(lane, own[i], lanes[i])
-    _write_tangent(lane, case.work.tangent, numbers)
 
 
 @inlined
@@ -303,17 +301,6 @@ def write_lane(lane, own, lanes_out):
     x, y = flat(own), flat(lanes_out)
     for i in range(x.size):
         y[WIDTH * i + lane] = x[i]
-
-
-@kernel
-def _write(control, step, count, case, row):
-    """Store the time point of a case."""
-    write_row(
-        step * control.h, count, 0.0, control.mass_projection, case.state, case.sens, case.work.eq, case.record,
-        case.d_record, row,
-    )  # fmt: skip
-    if case.record.expected.shape[1] > 0:
-        copy_to(case.work.kin.expected, case.record.expected[row])
 
 
 @kernel

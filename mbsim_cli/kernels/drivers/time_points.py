@@ -32,7 +32,7 @@ def linearise(model, theta, beta, gamma, at_center, directions, state, sens, kin
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
     system.evaluate(model, theta, t, at_center, state, kin, comp, eq)
     system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
-    system.tangent(model, theta, t, beta, gamma, state, eq, kin, comp, out.T)
+    system.tangent(model, theta, t, beta, gamma, state, eq.lines, state.lam, kin, comp, out.T)
     _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
     _vary_measures(model, theta, directions, state, sens, kin, tw, out)
     system.vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)

@@ -12,11 +12,13 @@ from mbsim_cli.kernels.algebra.spatial import axpy_nine, axpy_six, dot_six, prod
 from mbsim_cli.kernels.algebra.vectors import (
     add3,
     add3_to,
+    add_rows3,
     axpy3,
     cross3,
     dot3,
     load3,
     load3_of,
+    load6,
     load9,
     put3,
     rotate,
@@ -60,7 +62,6 @@ from mbsim_cli.kernels.elements.flexible_work import (
     put9,
     rows6,
     rows9,
-    six_of,
 )
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.standard_data import (
@@ -182,18 +183,12 @@ def deviate_slopes(tree, theta, f, turning, motion, el):
             el.by_rate[f, j, l] += dot3(w, mode3(theta, p + n * GE + l, n))
         moment = add3(cross3(first, a), sub3(add3(turned, rotate(gyral, w)), cross3(turning, w)))
         force = add3(cross3(alpha, first), cross3(w, cross3(w, first)))
-        _add3(el.change, f, BY_Q, j, moment)
-        _add3(el.change, f, BY_Q + 3, j, add3(force, axpy3(2.0, cross3(w, rate), moved)))
-        _add3(el.change, f, BY_RATE, j, axpy3(2.0, turning, rotate(rows9(el.now, f, OWN_GR, j), w)))
-        _add3(el.change, f, BY_RATE + 3, j, scale3(2.0, rate))
+        add_rows3(el.change, f, BY_Q, j, moment)
+        add_rows3(el.change, f, BY_Q + 3, j, add3(force, axpy3(2.0, cross3(w, rate), moved)))
+        add_rows3(el.change, f, BY_RATE, j, axpy3(2.0, turning, rotate(rows9(el.now, f, OWN_GR, j), w)))
+        add_rows3(el.change, f, BY_RATE + 3, j, scale3(2.0, rate))
         squared = symmetric_apply(rows6(el.now, f, OWN_OE, j), w)
-        _add3(el.change, f, BY_SPEED, j, axpy3(2.0, squared, rows3(el.now, f, OWN_GE, j)))
-
-
-@inlined
-def _add3(array, f, r, l, x):
-    for i in range(3):
-        array[f, r + i, l] += x[i]
+        add_rows3(el.change, f, BY_SPEED, j, axpy3(2.0, squared, rows3(el.now, f, OWN_GE, j)))
 
 
 @kernel
@@ -375,7 +370,7 @@ def momentum(tree, theta, f, V, motion):
     n, c, o = modes_of(tree, f)
     d = tree.deviation[f]
     m, h = flexible_moment(tree, theta, f, z)
-    inertia, angular, linear = six_of(theta, o + J0), cross3(h, v), axpy3(m, v, cross3(w, h))
+    inertia, angular, linear = load6(theta, o + J0), cross3(h, v), axpy3(m, v, cross3(w, h))
     for l in range(n):
         first = mode6(theta, mode_row(o, n, J1) + l, n)
         ct, cr = mode3(theta, mode_row(o, n, CT0) + l, n), mode3(theta, mode_row(o, n, CR0) + l, n)

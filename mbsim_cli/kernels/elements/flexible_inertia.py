@@ -16,11 +16,11 @@ from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy_six,
     dot_six,
-    less_six,
     less_tilde,
     pair_six,
     products,
     scale_six,
+    store_rows,
 )
 from mbsim_cli.kernels.algebra.vectors import (
     add3,
@@ -31,6 +31,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     dot3,
     load3,
     load3_of,
+    load6,
     load9,
     put3,
     rotate,
@@ -76,7 +77,6 @@ from mbsim_cli.kernels.elements.flexible_work import (
     pair_row,
     put6,
     rows6,
-    six_of,
 )
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.standard_data import CR0, CR1, DE, J0, J1, J2, KE, KSIGMA, MASS, MDCM, ME
@@ -99,7 +99,7 @@ def flexible_force(tree, theta, f, turning, motion, el, stiff, G_out):
         turned = axpy3(zdd[c + l], rows3(el.now, f, CR, l), turned)
         moved = axpy3(zdd[c + l], rows3(el.now, f, CT, l), moved)
     gyral, moving = rotate(load9(frame, GR), w), load3(frame, P)
-    return inertia_wrench(frame[M], load3(frame, H), six_of(frame, J), gyral, moving, turned, moved, w, alpha, a)
+    return inertia_wrench(frame[M], load3(frame, H), load6(frame, J), gyral, moving, turned, moved, w, alpha, a)
 
 
 @kernel
@@ -162,7 +162,7 @@ def _mode(tree, numbers, f, l, k, turning, motion, stiff):
 def _sum_modes(tree, theta, f, z, zd, el):
     """Fill the numbers of the frame."""
     n, c, o = modes_of(tree, f)
-    h, inertia = load3(theta, o + MDCM), six_of(theta, o + J0)
+    h, inertia = load3(theta, o + MDCM), load6(theta, o + J0)
     p, first = mode_row(o, n, CT0), mode_row(o, n, J1)
     rate, turned, moved = scale_six(0.0, inertia), scale3(0.0, h), scale3(0.0, h)  # by q'
     for l in range(n):
@@ -192,7 +192,7 @@ def frame_inertia(el, f, alpha, a):
     """(moment, force) by the accelerations of body f's frame, in its axes."""
     frame = el.frame[f]
     h = load3(frame, H)
-    return add3(cross3(h, a), symmetric_apply(six_of(frame, J), alpha)), axpy3(frame[M], a, cross3(alpha, h))
+    return add3(cross3(h, a), symmetric_apply(load6(frame, J), alpha)), axpy3(frame[M], a, cross3(alpha, h))
 
 
 @inlined
@@ -262,7 +262,7 @@ def flexible_slopes(tree, theta, f, turning, motion, el, stiff):
 @inlined
 def by_speed(frame, w, dw):
     """Change of (moment, force) with the angular velocity alone."""
-    h, inertia = load3(frame, H), six_of(frame, J)
+    h, inertia = load3(frame, H), load6(frame, J)
     moment = add3(cross3(dw, symmetric_apply(inertia, w)), cross3(w, symmetric_apply(inertia, dw)))
     force = add3(cross3(dw, add3(scale3(2.0, load3(frame, P)), cross3(w, h))), cross3(w, cross3(dw, h)))
     return moment, force
@@ -277,13 +277,13 @@ def flexible_tangent(tree, theta, f, beta, gamma, w, el, D_out):
     """
     n, _, o = modes_of(tree, f)
     frame = el.frame[f]
-    h, inertia, zero = load3(frame, H), six_of(frame, J), 0.0 * frame[M]
+    h, inertia, zero = load3(frame, H), load6(frame, J), 0.0 * frame[M]
     for axis in range(3):
         unit = column9((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), axis)
         moment, force = by_speed(frame, w, unit)
-        _put_column(D_out, axis, symmetric_apply(inertia, unit), cross3(unit, h))
-        _put_column(D_out, 3 + axis, cross3(h, unit), scale3(frame[M], unit))
-        _put_column(D_out, 6 + axis, add3(column9(load9(frame, GR), axis), moment), force)
+        store_rows(D_out, 0, axis, (symmetric_apply(inertia, unit), cross3(unit, h)))
+        store_rows(D_out, 0, 3 + axis, (cross3(h, unit), scale3(frame[M], unit)))
+        store_rows(D_out, 0, 6 + axis, (add3(column9(load9(frame, GR), axis), moment), force))
         for l in range(n):
             D_out[6 + l, axis] = el.now[f, CR + axis, l]
             D_out[6 + l, 3 + axis] = el.now[f, CT + axis, l]
@@ -292,16 +292,10 @@ def flexible_tangent(tree, theta, f, beta, gamma, w, el, D_out):
         moment = axpy3(beta, rows3(el.change, f, BY_RATE, j), rows3(el.now, f, CR, j))
         force = axpy3(beta, rows3(el.change, f, BY_RATE + 3, j), rows3(el.now, f, CT, j))
         moment = axpy3(gamma, rows3(el.change, f, BY_Q, j), moment)
-        _put_column(D_out, 9 + j, moment, axpy3(gamma, rows3(el.change, f, BY_Q + 3, j), force))
+        store_rows(D_out, 0, 9 + j, (moment, axpy3(gamma, rows3(el.change, f, BY_Q + 3, j), force)))
         for l in range(n):
             own = theta[pair_row(o, n, j, ME) + l] + zero
             D_out[6 + l, 9 + j] = own + beta * el.by_rate[f, j, l] + gamma * el.by_q[f, j, l]
-
-
-@inlined
-def _put_column(D_out, column, moment, force):
-    for r in range(3):
-        D_out[r, column], D_out[3 + r, column] = moment[r], force[r]
 
 
 @kernel
@@ -314,7 +308,7 @@ def vary_flexible(tree, theta, dtheta, touched, f, k, turning, motion, d_turning
     dz, dzd, dzdd = change.z, change.zd, change.zdd
     n, c, o = modes_of(tree, f)
     frame = el.frame[f]
-    h, inertia = load3(frame, H), six_of(frame, J)
+    h, inertia = load3(frame, H), load6(frame, J)
     moment, force = by_speed(frame, w, dw)
     moment = add3(add3(moment, rotate(load9(frame, GR), dw)), add3(cross3(h, da), symmetric_apply(inertia, dalpha)))
     force = axpy3(frame[M], da, add3(force, cross3(dalpha, h)))
@@ -395,7 +389,7 @@ def pull_flexible(tree, theta, f, k, U, mu, turning, motion, el, stiff, adj):
 def _of_frame(frame, w, U):
     """Adjoints of w, alpha and a by what the frame's motion takes of moment and force."""
     turn, shift = U
-    h, inertia = load3(frame, H), six_of(frame, J)
+    h, inertia = load3(frame, H), load6(frame, J)
     turned, shifted = cross3(turn, w), cross3(shift, w)
     of_w = add3(unrotate(load9(frame, GR), turn), symmetric_apply(inertia, turned))
     of_w = add3(of_w, cross3(symmetric_apply(inertia, w), turn))
@@ -429,7 +423,7 @@ def _pull_first_block(tree, f, k, U, mu, turning, motion, stiff, theta_out):
         ct = axpy3(z[c + l], of_h, axpy3(2.0 * zd[c + l], shifted, axpy3(zdd[c + l], shift, scale3(row, a))))
         cr = axpy3(zd[c + l], turned, axpy3(zdd[c + l], turn, scale3(row, alpha)))
         bent = scale_six(z[c + l], of_inertia)
-        half = less_six(axpy_six(zd[c + l], of_rate, bent), scale_six(row, squares))
+        half = axpy_six(-row, squares, axpy_six(zd[c + l], of_rate, bent))
         x = scale3(2.0 * row, w)
         add_to(theta_out, mode_row(o, n, KSIGMA) + l, k, elastic * row)
         add3_along(theta_out, mode_row(o, n, CT0) + l, n, k, ct)

@@ -150,12 +150,6 @@ def mode9(theta, p, n):
 
 
 @inlined
-def six_of(array, p):
-    """Six consecutive numbers."""
-    return array[p], array[p + 1], array[p + 2], array[p + 3], array[p + 4], array[p + 5]
-
-
-@inlined
 def rows6(array, f, r, k):
     """Symmetric matrix in six rows."""
     return (

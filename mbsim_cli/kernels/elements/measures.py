@@ -121,15 +121,9 @@ def line(kind, x, u):
 
 
 @inlined
-def wrap_angle(value):
-    """Residual of an angle, brought into (-pi, pi]."""
-    return value - 2.0 * np.pi * np.round(value.real / (2.0 * np.pi))
-
-
-@inlined
-def unwrapped(value, expected):
-    """An angle by as many turns more or less as bring it nearest to the one expected."""
-    return value - 2.0 * np.pi * np.round((value.real - expected) / (2.0 * np.pi))
+def wrap_angle(value, near=0.0):
+    """An angle by as many turns more or less as bring it nearest to another one."""
+    return value - 2.0 * np.pi * np.round((value.real - near) / (2.0 * np.pi))
 
 
 @inlined
@@ -199,33 +193,12 @@ def line_rates(kind, x, u, of_x, of_u):
     return (turn1, scale3(0.0, u1)), (turn2, scale3(0.0, u2))
 
 
-# Pull-backs -----------------------------------------------------------------------------------------------------------
-#
-# Pull-backs of points, directions and measures: transposes of the variations above.
-#
-# Adjoints are those of column k; those of numbers in body axes are added to ``hat_out`` (len(theta), p).
-
-
-@inlined
-def pull_point(x, rate, V, x_hat, rate_hat):
-    """Adjoints of N, of N', and of the point's own shift, from those of a body's point and of its velocity."""
-    turned = add3(cross3(x, x_hat), cross3(rate, rate_hat))
-    return (turned, x_hat), (cross3(x, rate_hat), rate_hat), add3(x_hat, cross3(rate_hat, V[0]))
-
-
-@inlined
-def pull_second_of_point(x, rate, second, V, A, hat):
-    """Adjoints of N, N', N'' and of the point's own shift, from that of its acceleration; A may lack gravity."""
-    by_shift = add3(cross3(hat, A[0]), cross3(cross3(hat, V[0]), V[0]))
-    by_rate = (scale3(2.0, cross3(rate, hat)), scale3(0.0, hat))
-    return (cross3(second, hat), scale3(0.0, hat)), by_rate, (cross3(x, hat), hat), by_shift
-
-
 # The numbers of measures ----------------------------------------------------------------------------------------------
 #
 # g with its line, and g'', as values, of which ``kernels/derive`` makes the derivatives by a measure's own numbers.
 #
-# (w, v) and (alpha, a) are the velocity and the acceleration of body b as body a sees them.
+# (w, v) and (alpha, a) are the velocity and the acceleration of body b as body a sees them. Adjoints are those of
+# column k; those of numbers in body axes are added to ``hat_out`` (len(theta), p).
 
 
 @inlined

@@ -188,7 +188,7 @@ def find_correction(model, theta, t, control, tolerance, ratio, forms, state, wo
     h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.column
     system.evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
     if forms:
-        system.tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
+        system.tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq.lines, state.lam, kin, comp, factor.T)
         if not factor_penalised(ratio, factor):
             return False
     solve_residual(h, tolerance, eq, factor, columns)

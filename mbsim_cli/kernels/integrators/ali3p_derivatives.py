@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scale, scaled, set_identity
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scaled, set_identity
 from mbsim_cli.kernels.algebra.linear_solve import transpose
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
     Columns,
@@ -62,12 +62,12 @@ def vary_motion(model, theta, t, control, directions, state, sens, work, extra):
     add_scaled(0.5 * h * h, sens.zdd, sens.z)
     add_scaled(h, sens.zdd, sens.zd)
     system.load(model, theta, t, state, kin, comp, eq)
-    system.tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
+    system.tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq.lines, state.lam, kin, comp, factor.T)
     if not factor_penalised(control.ratio, factor):
         return Status.SINGULAR, 1.0
     system.vary_bodies_of(model, theta, directions, state, kin, sens, tw)
     system.vary_equations(model, theta, directions, t, state.z, sens.z, eq.lines, kin, tw, columns.e)
-    scale(4.0 / (h * h), columns.e)
+    scaled(4.0 / (h * h), columns.e, columns.e)
     system.vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
     error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
     if not with_loads(model, theta, state.z, False, factor, kin, columns):
@@ -198,7 +198,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.columns
     state, adj, gamma = work.state, pulling.adj, 0.25 * control.h * control.h
     system.evaluate(model, theta, t, False, state, kin, comp, eq)
-    system.tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
+    system.tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq.lines, state.lam, kin, comp, factor.T)
     transpose(factor.T)
     if not factor_penalised(control.ratio, factor):
         return Status.SINGULAR, 1.0

@@ -4,7 +4,7 @@ y(x) = y_0 + x (f_0 + (1 - x) (f_1 + x (f_2 + (1 - x) (f_3 + ...)))); with the w
 Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I (1993), section II.6.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,9 +58,10 @@ def form_terms(h, weights, start, end, rates, last, out):
             out[3 + i, c] = h * total
 
 
-@merged
-def interpolate(x, dense, state_out, sens_out):
-    """Coordinates, rates and their sensitivities at the share x of the step."""
+@kernel
+def interpolate(at, begin, end, dense, state_out, sens_out):
+    """Coordinates, rates and their sensitivities at a time within the step."""
+    x = (at - begin) / (end - begin)
     interpolate_terms(x, dense.z0, dense.z, state_out.z)
     interpolate_terms(x, dense.zd0, dense.zd, state_out.zd)
     for k in range(sens_out.z.shape[1]):
@@ -99,16 +100,26 @@ def pull_interpolated(x, h, weights, last, hat, start_hat, end_hat, rates_hat):
 # Rates have a polynomial of their own: that of coordinates, differentiated, would divide their error by the step.
 
 
-@merged
-def interpolate_between(x, h, begin, d_begin, end, d_end, state_out, sens_out):
-    """Coordinates, rates and their sensitivities at the share x of a step of length h."""
+class Ends(NamedTuple):
+    """Both ends of the step taken last."""
+
+    begin: Any  # State
+    d_begin: Any  # Sensitivity
+    end: Any
+    d_end: Any
+
+
+@kernel
+def interpolate_between(at, begin, end, dense, state_out, sens_out):
+    """Coordinates, rates and their sensitivities at a time within the step."""
+    h, a, b = end - begin, dense.d_begin, dense.d_end
+    x = (at - begin) / h
     for k in range(sens_out.z.shape[1]):
         _quintic(
-            x, h, d_begin.z[:, k], d_begin.zd[:, k], d_begin.zdd[:, k], d_end.z[:, k], d_end.zd[:, k], d_end.zdd[:, k],
-            sens_out.z[:, k],
+            x, h, a.z[:, k], a.zd[:, k], a.zdd[:, k], b.z[:, k], b.zd[:, k], b.zdd[:, k], sens_out.z[:, k]
         )  # fmt: skip
-        _cubic(x, h, d_begin.zd[:, k], d_begin.zdd[:, k], d_end.zd[:, k], d_end.zdd[:, k], sens_out.zd[:, k])
-    interpolate_motion(x, h, begin, end, state_out)
+        _cubic(x, h, a.zd[:, k], a.zdd[:, k], b.zd[:, k], b.zdd[:, k], sens_out.zd[:, k])
+    interpolate_motion(x, h, dense.begin, dense.end, state_out)
 
 
 @merged

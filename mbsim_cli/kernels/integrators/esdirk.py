@@ -126,7 +126,7 @@ def _evaluate(model, theta, t, state, eq, counters):
 @kernel
 def _factor_tangent(model, theta, t, g, tree, state, eq, counters, T_out, pivot_out):
     """Factorise the tangent at the state that was evaluated last; returns whether it is regular."""
-    system.tangent_free(model, theta, t, g, g * g, state, eq, eq.kin, eq.comp, T_out)
+    system.tangent(model, theta, t, g, g * g, state, eq.no_lines, eq.no_lambda, eq.kin, eq.comp, T_out)
     close_tangent(tree, g, state, eq.G, T_out, eq.weight)
     counters[JACOBIANS] += 1
     counters[FACTORISATIONS] += 1
@@ -242,7 +242,7 @@ def _evaluate_loops(model, theta, t, state, loops, counters):
 @kernel
 def _factor_tangent_of_loops(model, theta, t, g, state, loops, factor, counters):
     """Factorise the tangent at the state that was evaluated last; returns whether it is regular."""
-    system.tangent(model, theta, t, g, g * g, state, loops.eq, loops.kin, loops.comp, factor.T)
+    system.tangent(model, theta, t, g, g * g, state, loops.eq.lines, state.lam, loops.kin, loops.comp, factor.T)
     counters[JACOBIANS] += 1
     counters[FACTORISATIONS] += 1
     return factor_penalised(RATIO, factor)
@@ -332,7 +332,7 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, adj):
         return False, 1.0
     copy_to(state.zdd, moved.zdd)
     system.load(model, theta, t, moved, kin, loops.comp, eq)
-    system.tangent(model, theta, t, g, g * g, moved, eq, kin, loops.comp, factor.T)
+    system.tangent(model, theta, t, g, g * g, moved, eq.lines, moved.lam, kin, loops.comp, factor.T)
     transpose(factor.T)
     if not factor_penalised(RATIO, factor):
         return False, 1.0

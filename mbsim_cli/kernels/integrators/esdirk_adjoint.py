@@ -58,7 +58,8 @@ def _pull_open_stage(model, theta, t, g, state, tangent_work, work, adj):
     copy_to(adj.zdd, work.hat)
     add_scaled(g, adj.zd, work.hat)
     system.evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
-    system.tangent_free(model, theta, t, g, g * g, state, tangent_work, work.kin, work.comp, T)
+    lines, multiplier = tangent_work.no_lines, tangent_work.no_lambda
+    system.tangent(model, theta, t, g, g * g, state, lines, multiplier, work.kin, work.comp, T)
     close_tangent(work.open_tree, g, state, work.G, T, tangent_work.weight)
     transpose(T)
     if not lu_factor(T, tangent_work.pivot):

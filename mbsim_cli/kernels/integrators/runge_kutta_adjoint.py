@@ -84,28 +84,18 @@ def _unit(model, theta, t, tree, state):
 
 
 @kernel
-def _projected(model, theta, t, tree, state):
-    project_motion(model, theta, t, tree, state)
-
-
-@kernel
 def _pull_unit(model, theta, t, pulled, raw, state, adj):
     pull_normalise(pulled.open_tree, adj.each, raw.z, raw.zd, adj.z, adj.zd)
 
 
-@kernel
-def _pull_projected(model, theta, t, pulled, raw, state, adj):
-    closed_loops.pull_settled(model, theta, t, pulled, state, adj)
-
-
 normalised = table_by_type(
-    "tree", "normalised", "Put a motion onto its manifold.", {OpenTree: _unit, Loops: _projected}
+    "tree", "normalised", "Put a motion onto its manifold.", {OpenTree: _unit, Loops: project_motion}
 )
 pull_normalised = table_by_type(
     "pulled",
     "pull_normalised",
     "Turn adjoints of ``state`` into those of the motion ``raw`` that was put onto the manifold last.",
-    {PulledAccelerations: _pull_unit, PulledLoops: _pull_projected},
+    {PulledAccelerations: _pull_unit, PulledLoops: closed_loops.pull_settled},
 )
 pull_accelerations = table_by_type(
     "work",

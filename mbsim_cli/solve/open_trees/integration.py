@@ -14,13 +14,13 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
-from mbsim_cli.kernels.drivers.course import COURSE, Ends, Scheme
+from mbsim_cli.kernels.drivers.course import COURSE, Scheme
 from mbsim_cli.kernels.drivers.integrate import IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
-from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
+from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense, Ends
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, LoopStages, NewtonControl, StageEquations
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, ErrorControl, Stages, Tableau
 from mbsim_cli.model.codes import INTEGRATORS

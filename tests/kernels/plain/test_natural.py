@@ -172,7 +172,7 @@ class AnyState:
         M = np.zeros((at.z.size, at.z.size), dtype)
         mass(self.model, theta, kin, comp, M)
         if factors:
-            tangent(self.model, theta, 0.0, *factors, at, eq, kin, comp, T)
+            tangent(self.model, theta, 0.0, *factors, at, eq.lines, at.lam, kin, comp, T)
         R = np.swapaxes(kin.pose[:, 3:12].reshape(-1, 3, 3), 1, 2)
         return eq.G, eq.phi, eq.J, M, kin.pose[:, :3], R, T[:, : at.z.size]
 

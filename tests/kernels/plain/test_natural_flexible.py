@@ -64,7 +64,7 @@ def look(at, theta, state, factors=None):
     M = np.zeros_like(T)
     mass(at.model, theta, kin, comp, M)
     if factors:
-        tangent(at.model, theta, TIME, *factors, there, eq, kin, comp, T)
+        tangent(at.model, theta, TIME, *factors, there, eq.lines, there.lam, kin, comp, T)
     n = at.state.z.size
     return eq.G, np.array([eq.phi, eq.phi1, eq.phi2]), M[:, :n], T[:, :n], eq.J
 

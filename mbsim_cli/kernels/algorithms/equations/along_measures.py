@@ -108,57 +108,23 @@ def along(model, kin, f):
     return Q + work.value[result_of(model.signals, u)], by_g + work.slope[o], by_g1 + work.slope[o + 1]
 
 
-@_with_signals(lambda model, tw, f, k, dQ: dQ)
-def with_signal_variation(model, tw, f, k, dQ):
-    """Variation k of a force along a measure by all that is not its own measure."""
-    return _vary_component(model, tw, f, 0, k, dQ)
-
-
-@_with_signals(lambda model, f, k, hat, adj: None)
-def pull_to_signal(model, f, k, hat, adj):
-    """Add an adjoint of a force along a measure to that of its expression."""
-    _pull_component(model, f, 0, k, hat, adj)
-
-
-@_with_signals(lambda model, kin, f, vector: vector)
-def with_signals(model, kin, f, vector):
-    """The vector of an applied force or torque, with its expressions."""
-    x, y, z = vector
-    return _component(model, kin, f, 0, x), _component(model, kin, f, 1, y), _component(model, kin, f, 2, z)
-
-
-@_with_signals(lambda model, tw, f, k, vector: vector)
-def with_variations_of_signals(model, tw, f, k, vector):
-    """Variation k of such a vector, in the axes it is given in."""
-    return (
-        _vary_component(model, tw, f, 0, k, vector[0]),
-        _vary_component(model, tw, f, 1, k, vector[1]),
-        _vary_component(model, tw, f, 2, k, vector[2]),
-    )
-
-
-@_with_signals(lambda model, f, k, hat, adj: None)
-def pull_to_signals(model, f, k, hat, adj):
-    """Add adjoints of the components of such a vector to those of its expressions."""
-    _pull_component(model, f, 0, k, hat[0], adj)
-    _pull_component(model, f, 1, k, hat[1], adj)
-    _pull_component(model, f, 2, k, hat[2], adj)
-
-
-@inlined
-def _component(model, kin, f, j, x):
+@_with_signals(lambda model, kin, f, j, x: x)
+def with_signal(model, kin, f, j, x):
+    """Component j of a force, with its expression."""
     u = model.signals.of_force[f, j]
     return x if u == NONE else x + kin.signals.value[result_of(model.signals, u)]
 
 
-@inlined
-def _vary_component(model, tw, f, j, k, x):
+@_with_signals(lambda model, tw, f, j, k, x: x)
+def with_signal_variation(model, tw, f, j, k, x):
+    """Variation k of component j of a force, with that of its expression."""
     u = model.signals.of_force[f, j]
     return x if u == NONE else x + at(tw.signals.value, u, k)
 
 
-@inlined
-def _pull_component(model, f, j, k, hat, adj):
+@_with_signals(lambda model, f, j, k, hat, adj: None)
+def pull_to_signal(model, f, j, k, hat, adj):
+    """Add an adjoint of component j of a force to that of its expression."""
     u = model.signals.of_force[f, j]
     if u != NONE:
         add_to(adj.signals.value, u, k, hat)

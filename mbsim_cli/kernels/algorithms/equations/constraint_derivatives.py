@@ -20,7 +20,6 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     curve_at,
     follower,
     has_curve,
-    has_follower,
     measure_factors,
     moving_line,
     pull_coordinate_force,
@@ -75,8 +74,9 @@ def vary_constraints(model, theta, directions, t, z, dz, lines, kin, tw, out):
                     put(out, i, k, dot6(N, motion_at(lines, i)))
                     if touch.measure[rows[i], g]:
                         add_to(out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 0))
-                    if has_follower(model.constraints, i):
-                        add_to(out, i, k, -at(dz, follower(model.constraints, i), k))
+                    c = follower(model.constraints, i)
+                    if c != NONE:
+                        add_to(out, i, k, -at(dz, c, k))
             for i in range(first, last):
                 by_law = at(dtheta, model.constraints.theta[i], k)
                 if model.constraints.law[i] != NONE:
@@ -175,9 +175,10 @@ def vary_constraint_rates(model, theta, directions, t, motion, change, lines, ra
                     if touch.measure[rows[r], g]:
                         add_to(first_out, r, k, _by_numbers(model, theta, dtheta, rows[r], k, kin, 1))
                         add_to(second_out, r, k, _by_numbers(model, theta, dtheta, rows[r], k, kin, 2))
-                    if has_follower(model.constraints, r):
-                        add_to(first_out, r, k, -at(change.zd, follower(model.constraints, r), k))
-                        add_to(second_out, r, k, -at(change.zdd, follower(model.constraints, r), k))
+                    c = follower(model.constraints, r)
+                    if c != NONE:
+                        add_to(first_out, r, k, -at(change.zd, c, k))
+                        add_to(second_out, r, k, -at(change.zdd, c, k))
             for r in range(first, last):
                 if model.constraints.law[r] != NONE:
                     _, law1, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[r], t)
@@ -344,8 +345,9 @@ def _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu
     for r in range(first, last):
         X = axpy6(at(nu, r, k), motion_at(lines, r), X)
         pull_own(measures, pairs, theta, rows[r], k, kin, at(nu, r, k), scale6(multiplier[r], U), adj_out.theta)
-        if has_follower(model.constraints, r):
-            add_to(adj_out.z, follower(model.constraints, r), k, -at(nu, r, k))
+        c = follower(model.constraints, r)
+        if c != NONE:
+            add_to(adj_out.z, c, k, -at(nu, r, k))
     between(adj_out.P, a, b, k, 1.0, X)
 
 
@@ -366,9 +368,10 @@ def pull_constraint_rates(model, theta, t, motion, kin, lines, rates, nu1, nu2, 
                 L, L1, L2 = motion_at(lines, r), six_at(rates, r, 0), six_at(rates, r, 6)
                 pull_line_rates(a, b, k, L, L1, L2, first, second, adj_out)
                 pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, adj_out.theta)
-                if has_follower(model.constraints, r):
-                    add_to(adj_out.zd, follower(model.constraints, r), k, -1.0 * first)
-                    add_to(adj_out.zdd, follower(model.constraints, r), k, -1.0 * second)
+                c = follower(model.constraints, r)
+                if c != NONE:
+                    add_to(adj_out.zd, c, k, -1.0 * first)
+                    add_to(adj_out.zdd, c, k, -1.0 * second)
             law, none = model.constraints.law[r], 0.0 * first
             pull_law(model.laws, theta, law, t, k, none, -1.0 * first, -1.0 * second, adj_out.theta)
 

@@ -17,7 +17,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     store,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, is_zero3, row3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, is_zero3, load3_of, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, column_at_origin, pose_of, poses_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
@@ -30,7 +30,6 @@ from mbsim_cli.kernels.elements.measures import (
     measure_value,
     pull_numbers,
     pull_second,
-    unwrapped,
     vary_line,
     wrap_angle,
 )
@@ -76,12 +75,7 @@ def third_of_curve(measures, theta, m, z):
     return sign * law_third(measures.curves.laws, theta, law, x)
 
 
-def _no_variation(measures, theta, dtheta, k, m, z):
-    zero = 0.0 * at(dtheta, 0, k)
-    return zero, zero, zero
-
-
-@_with_curves(_no_variation)
+@_with_curves(lambda measures, theta, dtheta, k, m, z: scale3(0.0, load3_of(dtheta, 0, k)))
 def vary_curve(measures, theta, dtheta, k, m, z):
     """Variation k of value and derivatives with the curve's own numbers, at fixed z."""
     law, sign, x = _place(measures, theta, m, z)
@@ -104,15 +98,9 @@ def pull_curve(measures, theta, m, k, z, value, first, second, theta_out):
 _with_followers = only_with("constraints.followers", Followers)
 
 
-@_with_followers(lambda constraints, r: False)
-def has_follower(constraints, r):
-    """Whether constraint r has a follower."""
-    return constraints.followers.column[r] != NONE
-
-
-@_with_followers(lambda constraints, r: 0)
+@_with_followers(lambda constraints, r: NONE)
 def follower(constraints, r):
-    """The column that follows the measure of constraint r."""
+    """The column that follows the measure of constraint r, or NONE."""
     return constraints.followers.column[r]
 
 
@@ -144,9 +132,10 @@ def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
             for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
                 c = model.pairs.column[j]
                 jacobian_out[r, c] = model.pairs.sign[j] * dot6(column_at_origin(kin.S, model.tree, kin, c), L)
-            if has_follower(model.constraints, r):
-                phi_out[r] -= z[follower(model.constraints, r)]
-                jacobian_out[r, follower(model.constraints, r)] -= 1.0
+            c = follower(model.constraints, r)
+            if c != NONE:
+                phi_out[r] -= z[c]
+                jacobian_out[r, c] -= 1.0
         else:
             phi_out[r] = coordinate_measure(measures, theta, m, z) - target
             for j in range(measures.first[m], measures.first[m + 1]):
@@ -259,7 +248,7 @@ def measure_factors(model, theta, m, kin):
     poses = poses_of(model.pairs, kin, measures.pair[m])
     g, x, u = measure_value(measures.kind[m], theta, measures.theta[m], poses)
     if measures.kind[m] == Measure.ANGLE:
-        g = unwrapped(g, kin.expected[m])
+        g = wrap_angle(g, kin.expected[m])
     return g, x, u
 
 
@@ -322,9 +311,10 @@ def constraint_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out):
         _, law1, law2 = law_value(model.laws, theta, model.constraints.law[r], t)
         if model.measures.pair[m] != NONE:
             g1, g2 = measure_rates(model, theta, m, factors_at(lines, r), kin)
-            if has_follower(model.constraints, r):
-                g1 -= motion.zd[follower(model.constraints, r)]
-                g2 -= motion.zdd[follower(model.constraints, r)]
+            c = follower(model.constraints, r)
+            if c != NONE:
+                g1 -= motion.zd[c]
+                g2 -= motion.zdd[c]
         else:
             g1, g2 = coordinate_rates(model.measures, theta, m, motion)
         phi1_out[r] = g1 - law1

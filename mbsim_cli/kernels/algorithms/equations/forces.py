@@ -32,7 +32,6 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     curve_at,
     follower,
     has_curve,
-    has_follower,
     measure_factors,
     pull_coordinate_force,
     pull_coordinate_measure,
@@ -44,8 +43,8 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     find_force_on_bodies,
     no_quantities,
     pull_force_on_bodies,
+    vary_with_quantities,
     vary_wrench_on_bodies,
-    vary_wrench_on_bodies_along,
     wrench_on_bodies,
 )
 from mbsim_cli.kernels.algorithms.motion.about_origin import (
@@ -124,8 +123,9 @@ def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
             pair = measures.pair[m]
             L, a, b = motion_at(line_in, r), model.pairs.a[pair], model.pairs.b[pair]
             apply_between(W_out, kin, a, b, -multiplier[r], L)
-            if has_follower(model.constraints, r):
-                Q_out[follower(model.constraints, r)] += multiplier[r]
+            c = follower(model.constraints, r)
+            if c != NONE:
+                Q_out[c] += multiplier[r]
         else:
             for j in range(measures.first[m], measures.first[m + 1]):
                 Q_out[measures.coordinate[j]] -= multiplier[r] * coordinate_slope(measures, theta, m, j, z)
@@ -302,7 +302,7 @@ def _vary_along_measure(model, theta, directions, t, f, kin, tw):
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         if touch.force[f, start]:
             dQ += own_along(model, theta, dtheta, t, f, k, kin)
-        dQ = with_signal_variation(model, tw, f, k, dQ)
+        dQ = with_signal_variation(model, tw, f, 0, k, dQ)
         apply_between2(tw.F, kin, a, b, k, -1.0, axpy6(dQ, L, scale6(Q, dL)), cross_force(N, scale6(Q, L)))
 
 
@@ -313,7 +313,7 @@ def vary_along_coordinates(model, theta, dtheta, t, f, k, motion, change, kin, t
     m = model.forces.measure[f]
     Q, by_g, by_g1 = along(model, kin, f)
     dQ = own_along(model, theta, dtheta, t, f, k, kin)
-    dQ = with_signal_variation(model, tw, f, k, dQ)
+    dQ = with_signal_variation(model, tw, f, 0, k, dQ)
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
         slope = coordinate_slope(measures, theta, m, j, motion.z)
@@ -342,7 +342,10 @@ def vary_force_on_bodies(model, theta, directions, t, f, kin, tw):
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
         N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
-        dW = vary_wrench_on_bodies_along(model, theta, dtheta, touch.force[f, g], t, f, k, kin, tw, N, N1)
+        if touch.force[f, g] or reads_signals(model, f):
+            dW, _ = vary_with_quantities(model, theta, dtheta, t, f, k, kin, tw, N, N1)
+        else:
+            dW = vary_wrench_on_bodies(model, theta, t, f, kin, N, N1)
         apply_between2(tw.F, kin, a, b, k, -1.0, dW, cross_force(N, W))
 
 
@@ -388,7 +391,7 @@ def _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out):
     pull_line(model, theta, m, k, kin, by_g * Q_hat, Ka, Kb, adj_out)
     between(adj_out.D, a, b, k, 1.0, scale6(rate_hat, L))
     pull_along(model, theta, t, f, k, kin, Q_hat, adj_out.theta)
-    pull_to_signal(model, f, k, Q_hat, adj_out)
+    pull_to_signal(model, f, 0, k, Q_hat, adj_out)
 
 
 @kernel
@@ -401,4 +404,4 @@ def _pull_along_coordinates(model, theta, t, f, k, motion, kin, virtual, adj_out
     pull_coordinate_measure(measures, theta, m, k, motion, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, adj_out)
     pull_coordinate_force(measures, theta, m, k, motion.z, -Q, virtual, adj_out)
     pull_along(model, theta, t, f, k, kin, Q_hat, adj_out.theta)
-    pull_to_signal(model, f, k, Q_hat, adj_out)
+    pull_to_signal(model, f, 0, k, Q_hat, adj_out)

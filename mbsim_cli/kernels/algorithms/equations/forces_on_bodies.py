@@ -17,10 +17,9 @@ from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, m
 from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, load3, load3_of, point_of, rotate, scale3, unrotate
 from mbsim_cli.kernels.algorithms.by_type import by_kind, made, predicate
 from mbsim_cli.kernels.algorithms.equations.along_measures import (
-    pull_to_signals,
-    reads_signals,
-    with_signals,
-    with_variations_of_signals,
+    pull_to_signal,
+    with_signal,
+    with_signal_variation,
 )
 from mbsim_cli.kernels.algorithms.equations.constraints import between
 from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, pose_of
@@ -44,7 +43,7 @@ VALUE = {
     "axis": "x = rotate(Rb, load3(theta, o + place))",
     "point_of_first": "x = point_of(Ra, ra, load3(theta, o + place))",
     "axis_of_first": "x = rotate(Ra, load3(theta, o + place))",
-    "given": "x = in_axes(model, f, Rb, with_signals(model, kin, f, load3(theta, o + place)))",
+    "given": "x = given_vector(model, theta, f, o + place, Rb, kin)",
 }
 VARIATION = {  # with the numbers held
     "point": "d_x = moved(N, x)",
@@ -105,9 +104,19 @@ def turned(model, f, n, x):
 
 
 @inlined
+def given_vector(model, theta, f, o, R, kin):
+    """A given vector by its numbers at o and its expressions, global axes."""
+    x, y, z = load3(theta, o)
+    x, y = with_signal(model, kin, f, 0, x), with_signal(model, kin, f, 1, y)
+    return in_axes(model, f, R, (x, y, with_signal(model, kin, f, 2, z)))
+
+
+@inlined
 def vary_given(model, dtheta, f, o, k, R, tw):
-    """Variation k of a given vector with its numbers at o and its expressions, global axes."""
-    return in_axes(model, f, R, with_variations_of_signals(model, tw, f, k, load3_of(dtheta, o, k)))
+    """Variation k of ``given_vector`` with its numbers and expressions."""
+    x, y, z = load3_of(dtheta, o, k)
+    x, y = with_signal_variation(model, tw, f, 0, k, x), with_signal_variation(model, tw, f, 1, k, y)
+    return in_axes(model, f, R, (x, y, with_signal_variation(model, tw, f, 2, k, z)))
 
 
 @inlined
@@ -115,13 +124,14 @@ def pull_given(model, f, o, k, R, hat, adj_out):
     """Transpose of ``vary_given``."""
     if model.forces.axes[f] == Axes.BODY:
         hat = unrotate(R, hat)
-    pull_to_signals(model, f, k, hat, adj_out)
+    for j in range(3):
+        pull_to_signal(model, f, j, k, hat[j], adj_out)
     add3_to(adj_out.theta, o, k, hat)
 
 
 _HELPERS = (  # that the lines above and functions below call
-    *(add3, add3_to, add6, at_origin, between, bodies_of, cross3, cross_force, cross_motion, load3, load3_of),
-    *(in_axes, moved, point_of, pose_of, pull_given, rotate, scale3, sub6, turned, unrotate, vary_given, with_signals),
+    *(add3, add3_to, add6, at_origin, between, bodies_of, cross3, cross_force, cross_motion, given_vector),
+    *(load3, load3_of, moved, point_of, pose_of, pull_given, rotate, scale3, sub6, turned, unrotate, vary_given),
 )
 _SPACE = {python_of(helper).__name__: helper for helper in _HELPERS}
 _HERE = python_of(bodies_of)  # generated functions belong to this file
@@ -223,14 +233,6 @@ pull_force_on_bodies = _chosen(
 )
 
 
-@inlined
-def vary_wrench_on_bodies_along(model, theta, dtheta, touched, t, f, k, kin, tw, N, N1):
-    """Variation of the wrench in direction k, with the numbers of the force if ``touched``."""
-    if touched or reads_signals(model, f):
-        return vary_with_quantities(model, theta, dtheta, t, f, k, kin, tw, N, N1)[0]
-    return vary_wrench_on_bodies(model, theta, t, f, kin, N, N1)
-
-
 is_on_bodies = predicate("is_on_bodies", ON_BODIES, _HERE)
 has_quantities = predicate(  # has more than its wrench for sensors to read
     "has_quantities", [kind for each in elements(Element) if each.quantities for kind in each.kinds], _HERE
@@ -251,13 +253,6 @@ def wrench_on_bodies(kin, f):
 def vector_of(model, f, wrench):
     """The vector of a wrench that sensors read: its force, or the moment of a torque."""
     return wrench[0] if model.forces.kind[f] == Force.TORQUE else wrench[1]
-
-
-@inlined
-def wrench_of(model, f, hat):
-    """Transpose of ``vector_of``."""
-    none = scale3(0.0, hat)
-    return (hat, none) if model.forces.kind[f] == Force.TORQUE else (none, hat)
 
 
 @inlined

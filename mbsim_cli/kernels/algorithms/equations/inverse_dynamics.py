@@ -86,38 +86,6 @@ def pull_armatures(model, theta, zdd, virtual, adj_out):
             add_to(adj_out.theta, o, k, zdd[c] * mu)
 
 
-@inlined
-def armature_kinetic(model, theta, zd):
-    """Kinetic energy, without states, which have none."""
-    total = 0.0 * theta[0]
-    for i in range(model.armatures.coordinate.size):
-        if model.armatures.stored[i]:
-            rate = zd[model.armatures.coordinate[i]]
-            total += 0.5 * theta[model.armatures.theta[i]] * rate * rate
-    return total
-
-
-@inlined
-def vary_armature_kinetic(model, theta, dtheta, k, zd, sens):
-    """Variation k of the kinetic energy."""
-    total = 0.0 * at(dtheta, 0, k)
-    for i in range(model.armatures.coordinate.size):
-        if model.armatures.stored[i]:
-            c, o = model.armatures.coordinate[i], model.armatures.theta[i]
-            total += 0.5 * zd[c] * zd[c] * at(dtheta, o, k) + theta[o] * zd[c] * at(sens.zd, c, k)
-    return total
-
-
-@inlined
-def pull_armature_kinetic(model, theta, k, hat, zd, adj_out):
-    """Add the pull-back of the kinetic energy."""
-    for i in range(model.armatures.coordinate.size):
-        if model.armatures.stored[i]:
-            c, o = model.armatures.coordinate[i], model.armatures.theta[i]
-            add_to(adj_out.zd, c, k, theta[o] * zd[c] * hat)
-            add_to(adj_out.theta, o, k, 0.5 * zd[c] * zd[c] * hat)
-
-
 # Recursion ------------------------------------------------------------------------------------------------------------
 
 

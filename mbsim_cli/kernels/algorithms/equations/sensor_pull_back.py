@@ -49,9 +49,7 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     no_quantities,
     pull_force_on_bodies,
     with_quantity,
-    wrench_of,
 )
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import pull_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.sensors import (
     body_sensor,
     center_of_mass,
@@ -74,8 +72,8 @@ from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, squares, width
 from mbsim_cli.kernels.elements.columns import attitude_gradients
 from mbsim_cli.kernels.elements.element import ENERGY
-from mbsim_cli.kernels.elements.measures import line, pull_point, pull_second_of_point
-from mbsim_cli.model.codes import Sensor
+from mbsim_cli.kernels.elements.measures import line
+from mbsim_cli.model.codes import Force, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS, NONE
 
 
@@ -109,16 +107,19 @@ def pull_sensors(model, theta, t, motion, kin, hat, adj_out):
             elif kind == Sensor.MULTIPLIER:
                 add_to(adj_out.lam, index, k, c)
             elif kind == Sensor.KINETIC_ENERGY:
-                _pull_kinetic_energy(model.tree, theta, k, c, kin, adj_out)
-                pull_armature_kinetic(model, theta, k, c, motion.zd, adj_out)
-                pull_elastic_kinetic(model, theta, k, c, motion, kin, adj_out)
+                _pull_kinetic_energy(model, theta, k, c, motion, kin, adj_out)
             elif kind == Sensor.POTENTIAL_ENERGY:
                 _pull_potential_energy(model, theta, k, c, motion, kin, adj_out)
                 pull_elastic_potential(model, theta, k, c, motion.z, kin, adj_out)
             elif kind == Sensor.STRAIN_ENERGY:
                 pull_elastic_strain(model, theta, index, k, c, motion.z, adj_out)
             elif kind == Sensor.ATTITUDE:
-                _pull_attitude(sensors, s, k, c, kin, adj_out)
+                b = sensors.body[s]
+                by_turn, rate_by_turn = attitude_gradients(index, pose_of(kin, b)[0], motion_at(kin.V, b))
+                of_pose = by_turn if sensors.order[s] == 0 else rate_by_turn
+                accumulate2(adj_out.P, b, k, 1.0, _turn(scale3(c, of_pose)))
+                if sensors.order[s] != 0:
+                    accumulate2(adj_out.D, b, k, 1.0, _turn(scale3(c, by_turn)))
     for f in range(model.forces.kind.size):
         if is_on_bodies(model.forces.kind[f]) and is_sensed(sensors, f):
             for g in range(0, adj_out.each.size, width(adj_out.each)):
@@ -161,10 +162,10 @@ def _pull_body_sensor(model, theta, kind, s, k, c, kin, adj_out):
     else:
         x, none = point_of(R, r, load3(theta, o)), scale3(0.0, c)
         at_x, at_rate = (c, none) if kind == Sensor.POSITION else (none, c)
-        P, D, shift = pull_point(x, moved(V, x), V, at_x, at_rate)
-        accumulate2(adj_out.P, b, k, 1.0, P)
-        accumulate2(adj_out.D, b, k, 1.0, D)
-        add3_to(adj_out.theta, o, k, unrotate(R, shift))
+        turned = add3(cross3(x, at_x), cross3(moved(V, x), at_rate))
+        accumulate2(adj_out.P, b, k, 1.0, (turned, at_x))
+        accumulate2(adj_out.D, b, k, 1.0, (cross3(x, at_rate), at_rate))
+        add3_to(adj_out.theta, o, k, unrotate(R, add3(at_x, cross3(at_rate, V[0]))))
 
 
 @inlined
@@ -173,10 +174,10 @@ def _pull_acceleration(x, b, o, k, c, kin, adj_out):
     V, A = motion_at(kin.V, b), motion_at(kin.A, b)
     rate = moved(V, x)
     second = add3(moved(A, x), cross3(V[0], rate))
-    P, D, H, shift = pull_second_of_point(x, rate, second, V, A, c)
-    accumulate2(adj_out.P, b, k, 1.0, P)
-    accumulate2(adj_out.D, b, k, 1.0, D)
-    accumulate2(adj_out.H, b, k, 1.0, H)
+    accumulate2(adj_out.P, b, k, 1.0, _turn(cross3(second, c)))
+    accumulate2(adj_out.D, b, k, 1.0, _turn(scale3(2.0, cross3(rate, c))))
+    accumulate2(adj_out.H, b, k, 1.0, (cross3(x, c), c))
+    shift = add3(cross3(c, A[0]), cross3(cross3(c, V[0]), V[0]))
     add3_to(adj_out.theta, o, k, unrotate(R, shift))
     add3_to(adj_out.theta, GRAVITY, k, c)
 
@@ -219,18 +220,25 @@ def _pull_force(model, theta, t, f, k, c, motion, kin, adj_out):
     pull_measure(model, theta, m, 0, k, by_g * c, motion, kin, adj_out)
     pull_measure(model, theta, m, 1, k, by_g1 * c, motion, kin, adj_out)
     pull_along(model, theta, t, f, k, kin, c, adj_out.theta)
-    pull_to_signal(model, f, k, c, adj_out)
+    pull_to_signal(model, f, 0, k, c, adj_out)
 
 
 @kernel
-def _pull_kinetic_energy(tree, theta, k, c, kin, adj_out):
-    """As N' . momentum and V . dI V / 2: the energy does not see the pose."""
+def _pull_kinetic_energy(model, theta, k, c, motion, kin, adj_out):
+    """As N' . momentum and V . dI V / 2, of rotors a z' dz' and z' da z' / 2: the energy does not see the pose."""
+    tree, armatures, zd = model.tree, model.armatures, motion.zd
     for i in range(tree.parent.size):
         V = motion_at(kin.V, i)
         accumulate2(adj_out.D, i, k, c, inertia_apply(inertia_at(kin.inertia, i), V))
         V = shift_motion(V, center_of_mass(tree, theta, kin, i))
         half = scale6(0.25 * c, V)  # a half of V . dI V / 2
         pull_own_inertia(theta, tree.theta[i], k, row9(kin.R, i), half, V, half, V, adj_out.theta)
+    for i in range(armatures.coordinate.size):
+        if armatures.stored[i]:
+            j, o = armatures.coordinate[i], armatures.theta[i]
+            add_to(adj_out.zd, j, k, theta[o] * zd[j] * c)
+            add_to(adj_out.theta, o, k, 0.5 * zd[j] * zd[j] * c)
+    pull_elastic_kinetic(model, theta, k, c, motion, kin, adj_out)
 
 
 @kernel
@@ -266,18 +274,6 @@ def _pull_place(b, o, k, x, hat, kin, adj_out):
     add3_to(adj_out.theta, o, k, unrotate(R, hat))
 
 
-@inlined
-def _pull_attitude(sensors, s, k, c, kin, adj_out):
-    b = sensors.body[s]
-    R, _ = pose_of(kin, b)
-    by_turn, rate_by_turn = attitude_gradients(sensors.index[s], R, motion_at(kin.V, b))
-    if sensors.order[s] == 0:
-        accumulate2(adj_out.P, b, k, 1.0, _turn(scale3(c, by_turn)))
-    else:
-        accumulate2(adj_out.P, b, k, 1.0, _turn(scale3(c, rate_by_turn)))
-        accumulate2(adj_out.D, b, k, 1.0, _turn(scale3(c, by_turn)))
-
-
 @kernel
 def _pull_quantities(model, theta, t, f, k, hat, kin, adj_out):
     """Of all sensors of the force f on bodies, at once."""
@@ -296,4 +292,6 @@ def _pull_quantities(model, theta, t, f, k, hat, kin, adj_out):
     if asked:
         a, _ = bodies_of(model, f)
         accumulate2(adj_out.P, a, k, 1.0, _turn(cross3(force_on_body(model, f, kin), force)))
-        pull_force_on_bodies(model, theta, t, f, k, kin, wrench_of(model, f, force), quantities, adj_out)
+        none = scale3(0.0, force)
+        wrench = (force, none) if model.forces.kind[f] == Force.TORQUE else (none, force)  # as ``vector_of`` reads it
+        pull_force_on_bodies(model, theta, t, f, k, kin, wrench, quantities, adj_out)

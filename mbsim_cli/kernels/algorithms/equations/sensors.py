@@ -42,7 +42,6 @@ from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
     vector_of,
     wrench_on_bodies,
 )
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import armature_kinetic, vary_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.residual_variation import inertia_variation
 from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
     elastic_kinetic,
@@ -94,7 +93,10 @@ def sense(model, theta, t, motion, multiplier, kin, out):
         elif kind == Sensor.MEASURE:
             out[first] = measure_of_order(model, theta, sensors.index[s], sensors.order[s], motion, kin)
         elif kind == Sensor.FORCE:
-            out[first] = _force_of(model, theta, t, sensors.index[s], motion, kin)
+            f = sensors.index[s]
+            g, g1 = value_and_rate(model, theta, model.forces.measure[f], motion, kin)
+            find_along(model, theta, t, f, g, g1, kin)
+            out[first], _, _ = along(model, kin, f)
         elif kind == Sensor.MULTIPLIER:
             out[first] = multiplier[sensors.index[s]]
         elif kind == Sensor.KINETIC_ENERGY:
@@ -104,7 +106,11 @@ def sense(model, theta, t, motion, multiplier, kin, out):
         elif kind == Sensor.STRAIN_ENERGY:
             out[first] = elastic_strain(model, theta, sensors.index[s], motion.z)
         elif kind == Sensor.ATTITUDE:
-            out[first] = _attitude_of(sensors, s, kin)
+            b = sensors.body[s]
+            V = motion_at(kin.V, b)
+            still = scale6(0.0, V)
+            angle, rate, _, _ = attitude(sensors.index[s], pose_of(kin, b)[0], V, still, still)
+            out[first] = angle if sensors.order[s] == 0 else rate
         elif kind == Sensor.FORCE_ON_BODY:
             force = force_on_body(model, sensors.index[s], kin)
             for part in range(1, 1 + max(sensors.body[s], 0)):
@@ -155,15 +161,6 @@ def sensor_direction(model, theta, s, kin):
     """Direction of an ALONG sensor, global axes."""
     R, _ = pose_of(kin, model.sensors.index[s])
     return rotate(R, load3(theta, model.sensors.theta[s] + 3))
-
-
-@inlined
-def _attitude_of(sensors, s, kin):
-    R, _ = pose_of(kin, sensors.body[s])
-    V = motion_at(kin.V, sensors.body[s])
-    still = scale6(0.0, V)
-    angle, rate, _, _ = attitude(sensors.index[s], R, V, still, still)
-    return angle if sensors.order[s] == 0 else rate
 
 
 @inlined
@@ -221,22 +218,17 @@ def force_on_body(model, f, kin):
 
 
 @inlined
-def _force_of(model, theta, t, f, motion, kin):
-    """Force of an element along its measure."""
-    g, g1 = value_and_rate(model, theta, model.forces.measure[f], motion, kin)
-    find_along(model, theta, t, f, g, g1, kin)
-    Q, _, _ = along(model, kin, f)
-    return Q
-
-
-@inlined
 def kinetic_energy(model, theta, motion, kin):
-    """Kinetic energy of all bodies."""
-    total = 0.0 * kin.V[0, 0]
+    """Kinetic energy of all bodies and rotors; states have none."""
+    total, of_rotors = 0.0 * kin.V[0, 0], 0.0 * theta[0]
     for i in range(model.tree.parent.size):
         V = motion_at(kin.V, i)
         total += 0.5 * dot6(V, inertia_apply(inertia_at(kin.inertia, i), V))
-    return total + armature_kinetic(model, theta, motion.zd) + elastic_kinetic(model, theta, motion, kin)
+    for i in range(model.armatures.coordinate.size):
+        if model.armatures.stored[i]:
+            rate = motion.zd[model.armatures.coordinate[i]]
+            of_rotors += 0.5 * theta[model.armatures.theta[i]] * rate * rate
+    return total + of_rotors + elastic_kinetic(model, theta, motion, kin)
 
 
 @inlined
@@ -329,10 +321,7 @@ def _vary_sensor(model, theta, directions, t, s, g, motion, sens, kin, tw, out):
     elif kind == Sensor.MULTIPLIER:
         put(out, first, k, at(sens.lam, sensors.index[s], k))
     elif kind == Sensor.KINETIC_ENERGY:
-        value = _vary_kinetic_energy(model.tree, theta, directions, g, k, kin, tw)
-        value += vary_armature_kinetic(model, theta, dtheta, k, motion.zd, sens)
-        value += vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw)
-        put(out, first, k, value)
+        put(out, first, k, _vary_kinetic_energy(model, theta, directions, g, k, motion, sens, kin, tw))
     elif kind == Sensor.POTENTIAL_ENERGY:
         value = _vary_potential_energy(model, theta, directions, g, k, motion, sens, kin, tw)
         value += vary_elastic_potential(model, theta, directions, g, k, motion.z, sens, kin, tw)
@@ -341,7 +330,10 @@ def _vary_sensor(model, theta, directions, t, s, g, motion, sens, kin, tw, out):
         value = vary_elastic_strain(model, theta, directions, sensors.index[s], g, k, motion.z, sens)
         put(out, first, k, value)
     elif kind == Sensor.ATTITUDE:
-        put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
+        b = sensors.body[s]
+        R, V, N, N1 = pose_of(kin, b)[0], motion_at(kin.V, b), motion_at2(tw.N, b, k), motion_at2(tw.N1, b, k)
+        _, _, delta, delta_rate = attitude(sensors.index[s], R, V, N, N1)
+        put(out, first, k, delta if sensors.order[s] == 0 else delta_rate)
 
 
 @inlined
@@ -393,16 +385,6 @@ def _vary_along(model, theta, dtheta, s, k, d_value, kin, tw):
 
 
 @inlined
-def _vary_attitude(sensors, s, k, kin, tw):
-    b = sensors.body[s]
-    R, _ = pose_of(kin, b)
-    _, _, delta, delta_rate = attitude(
-        sensors.index[s], R, motion_at(kin.V, b), motion_at2(tw.N, b, k), motion_at2(tw.N1, b, k)
-    )
-    return delta if sensors.order[s] == 0 else delta_rate
-
-
-@inlined
 def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
     b, o = model.sensors.body[s], model.sensors.theta[s]
     R, r = pose_of(kin, b)
@@ -443,20 +425,25 @@ def _vary_force(model, theta, directions, t, f, start, k, motion, sens, kin, tw)
     dg = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 0)
     dg1 = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 1)
     own = own_along(model, theta, directions.dtheta, t, f, k, kin)
-    return with_signal_variation(model, tw, f, k, by_g * dg + by_g1 * dg1 + own)
+    return with_signal_variation(model, tw, f, 0, k, by_g * dg + by_g1 * dg1 + own)
 
 
 @inlined
-def _vary_kinetic_energy(tree, theta, directions, g, k, kin, tw):
-    """N' . momentum and the bodies' own inertia: the energy does not see the pose."""
-    dtheta, touch = directions.dtheta, directions.touch
+def _vary_kinetic_energy(model, theta, directions, g, k, motion, sens, kin, tw):
+    """N' . momentum and the bodies' own inertia, and likewise of rotors: the energy does not see the pose."""
+    dtheta, touch, tree, armatures, zd = directions.dtheta, directions.touch, model.tree, model.armatures, motion.zd
     total = 0.0 * at(dtheta, 0, k)
+    of_rotors = total
     for i in range(tree.parent.size):
         V = motion_at(kin.V, i)
         total += dot6(motion_at2(tw.N1, i, k), inertia_apply(inertia_at(kin.inertia, i), V))
         if touch.inertia[i, g]:
             total += 0.5 * dot6(V, inertia_apply(inertia_variation(tree, theta, dtheta, k, kin, i), V))
-    return total
+    for i in range(armatures.coordinate.size):
+        if armatures.stored[i]:
+            c, o = armatures.coordinate[i], armatures.theta[i]
+            of_rotors += 0.5 * zd[c] * zd[c] * at(dtheta, o, k) + theta[o] * zd[c] * at(sens.zd, c, k)
+    return total + of_rotors + vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw)
 
 
 @inlined

@@ -270,12 +270,6 @@ def vary_multipliers(model, dlam, tw):
     copy_to(dlam, tw.signals.lam)
 
 
-@_with_loads(lambda model, tw: None)
-def hold_multipliers(model, tw):
-    """Let multipliers that forces read not vary: their variation is solved for."""
-    clear(tw.signals.lam)
-
-
 @_with_loads(lambda model, adj: None)
 def forget_multipliers(model, adj):
     """Clear adjoints of multipliers that the equations of a step have solved for."""

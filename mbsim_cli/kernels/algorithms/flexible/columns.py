@@ -6,25 +6,15 @@ the forces of bodies that deform, and bring results of the kernels from columns 
 return arrays in tuples: a single one would need an owner.
 """
 
-from mbsim_cli.kernels.algorithms.by_type import only_with
-from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
-    flexible_forces,
-    slope_bodies,
-    vary_flexible_forces,
-)
+from mbsim_cli.kernels.algorithms.by_type import with_columns
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import flexible_forces
 from mbsim_cli.kernels.algorithms.flexible.node_columns import (
     apply_columns,
-    matrix_to_coordinates,
-    pull_columns,
-    pull_virtual,
     spread_columns,
     vary_motion_of_columns,
     vary_rows,
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, LoadedMotion, Motion, Virtual, motion_alone
-from mbsim_cli.model.layout import FlexibleTree
-
-with_columns = only_with("model.tree", FlexibleTree)
 
 
 @with_columns(lambda model, state, kin, comp: motion_alone(state))
@@ -66,12 +56,6 @@ def equations_of(model, comp, eq):
     return comp.equations
 
 
-@with_columns(lambda model, comp, M_out: (M_out,))
-def matrix_of(model, comp, M_out):
-    """Where a matrix of the equations goes."""
-    return (comp.equations.T,)
-
-
 @with_columns(lambda model, tw, dG_out: (dG_out,))
 def rows_of(model, tw, dG_out):
     """Where the variation of the residual goes."""
@@ -103,18 +87,6 @@ def elastic_forces(model, theta, kin, comp):
     flexible_forces(model, theta, motion_alone(kin.motion), kin, comp, found.G)
 
 
-@with_columns(lambda model, theta, kin: None)
-def slope_moved(model, theta, kin):
-    """``slope_bodies`` of the motion of columns."""
-    slope_bodies(model, theta, motion_alone(kin.motion), kin)
-
-
-@with_columns(lambda model, theta, directions, kin, tw, dG_out: None)
-def vary_elastic_forces(model, theta, directions, kin, tw, dG_out):
-    """Add the variation of ``elastic_forces``; needs ``slope_moved``, or the tangent."""
-    vary_flexible_forces(model, theta, directions, motion_alone(kin.motion), motion_alone(tw.change), kin, tw, dG_out)
-
-
 @with_columns(lambda model, kin, virtual: None)
 def spread_virtual(model, kin, virtual):
     """Give columns a virtual motion."""
@@ -124,25 +96,7 @@ def spread_virtual(model, kin, virtual):
 # To coordinates -------------------------------------------------------------------------------------------------------
 
 
-@with_columns(lambda model, kin, M, M_out: None)
-def bring_matrix(model, kin, M, M_out):
-    """A matrix by coordinates; M is lost."""
-    matrix_to_coordinates(model.tree, kin.rows, M, M_out)
-
-
 @with_columns(lambda model, theta, dtheta, z, dz, kin, comp, tw, dG_out: None)
 def bring_variation(model, theta, dtheta, z, dz, kin, comp, tw, dG_out):
     """The variation of the residual's rows of coordinates."""
     vary_rows(model.tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, dG_out)
-
-
-@with_columns(lambda model, theta, state, adj: None)
-def bring_adjoints(model, theta, state, adj):
-    """Adjoints of columns, which are cleared, to coordinates and numbers."""
-    pull_columns(model.tree, theta, motion_alone(state), adj)
-
-
-@with_columns(lambda model, theta, z, comp, virtual, adj: None)
-def bring_virtual(model, theta, z, comp, virtual, adj):
-    """Adjoints of coordinates and numbers, by which columns have their virtual motion."""
-    pull_virtual(model.tree, theta, z, comp.equations.G, virtual, adj)

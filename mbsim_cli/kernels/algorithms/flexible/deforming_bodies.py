@@ -75,6 +75,7 @@ from mbsim_cli.kernels.elements.flexible_inertia import (
     put_modes,
     vary_flexible,
 )
+from mbsim_cli.kernels.elements.flexible_work import modes_of
 from mbsim_cli.model.layout import GRAVITY
 
 
@@ -112,12 +113,6 @@ def _in_body(R, r, x):
     """Angular and linear part of a motion x about the global origin at the point r, in the axes R."""
     turning, shifting = shift_motion(x, r)
     return unrotate(R, turning), unrotate(R, shifting)
-
-
-@inlined
-def elastic_count(tree, f):
-    """Number of elastic coordinates of flexible body f."""
-    return tree.elastic[f + 1] - tree.elastic[f]
 
 
 @kernel
@@ -186,13 +181,13 @@ def forces_of_nodes(tree, kin, F, G_out):
         G_out[c] = dot6(motion_at(kin.S, c), motion_at(F, tree.column_body[c]))
 
 
-@kernel
-def slope_bodies(model, theta, state, kin):
+@with_elastic(lambda model, theta, motion, kin: None)
+def slope_bodies(model, theta, motion, kin):
     """Leave what ``vary_flexible_forces`` reads, as ``add_flexible_tangent`` does; needs ``flexible_forces``."""
     tree = model.tree
     for f in range(tree.flexible.size):
         _, _, w, _, alpha, a = frame_of(tree, kin, f)
-        flexible_slopes(tree, theta, f, (w, alpha, a), motion_alone(state), kin.elastic, True)
+        flexible_slopes(tree, theta, f, (w, alpha, a), motion, kin.elastic, True)
 
 
 @kernel
@@ -201,7 +196,7 @@ def add_flexible_tangent(model, theta, beta, gamma, state, kin, comp, T_out):
     tree = model.tree
     for f in range(tree.flexible.size):
         R, r, w, v, alpha, a = frame_of(tree, kin, f)
-        c, n = tree.elastic[f], elastic_count(tree, f)
+        n, c, _ = modes_of(tree, f)
         flexible_slopes(tree, theta, f, (w, alpha, a), motion_alone(state), kin.elastic, True)
         flexible_tangent(tree, theta, f, beta, gamma, w, kin.elastic, comp.D)
         _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out)
@@ -217,7 +212,7 @@ def add_flexible_tangent(model, theta, beta, gamma, state, kin, comp, T_out):
 @inlined
 def _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out):
     """Columns of T that move the frame of body f."""
-    pair, c, n, spans = model.tree.pair[f], model.tree.elastic[f], elastic_count(model.tree, f), comp.spans
+    pair, (n, c, _), spans = model.tree.pair[f], modes_of(model.tree, f), comp.spans
     on_frame = motion_at(comp.on_frame, f)
     for s in range(at(spans.first, pair), at(spans.first, pair + 1)):
         k, bits = block(comp.columns, at(spans.column, s)), at(spans.on_b, s)
@@ -265,11 +260,10 @@ def add_flexible_mass(model, theta, kin, M_out):
         put_modes(tree, theta, f, M_out)
 
 
-@kernel
-def vary_flexible_forces(model, theta, directions, state, sens, kin, tw, dG_out):
-    """Add the variation of ``flexible_forces``, as the bodies see it; needs twists and ``add_flexible_tangent``."""
-    dtheta, touch = directions.dtheta, directions.touch
-    tree, motion, change = model.tree, motion_alone(state), motion_alone(sens)
+@with_elastic(lambda model, theta, directions, motion, change, kin, tw, dG_out: None)
+def vary_flexible_forces(model, theta, directions, motion, change, kin, tw, dG_out):
+    """Add the variation of ``flexible_forces``, as the bodies see it; needs twists, and slopes as the tangent's."""
+    dtheta, touch, tree = directions.dtheta, directions.touch, model.tree
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
         R, r, w, v, alpha, a = frame_of(tree, kin, f)

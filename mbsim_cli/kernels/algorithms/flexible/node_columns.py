@@ -7,6 +7,8 @@ nodes are kept. Derivation: docs/theory/flexible_bodies.md.
 """
 
 from mbsim_cli.kernels.algebra.arrays import clear
+from mbsim_cli.kernels.algorithms.by_type import with_columns
+from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.flexible_nodes import bent, pull_slopes, pull_zeta, slope, vary_slope, vary_zeta, zeta
@@ -210,10 +212,10 @@ def pull_rows(tree, rows, each, hat, out):
     clear(hat)
 
 
-@kernel
-def pull_columns(tree, theta, motion, adj):
+@with_columns(lambda model, theta, state, adj: None)
+def pull_columns(model, theta, state, adj):
     """Take adjoints of the columns' motion, which are cleared, to coordinates and numbers."""
-    of = adj.columns
+    tree, motion, of = model.tree, motion_alone(state), adj.columns
     for g in range(0, adj.each.size, width(adj.each)):
         k = block(adj.each, g)
         for i in range(tree.column.size):
@@ -228,9 +230,10 @@ def pull_columns(tree, theta, motion, adj):
     clear(of.zdd)
 
 
-@kernel
-def pull_virtual(tree, theta, z, G, virtual, adj):
+@with_columns(lambda model, theta, z, comp, virtual, adj: None)
+def pull_virtual(model, theta, z, comp, virtual, adj):
     """Add to numbers of nodes, and coordinates, what they are in (E mu) . G, mu of the virtual motion."""
+    tree, G = model.tree, comp.equations.G
     for v in range(tree.node.size):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)

@@ -26,15 +26,12 @@ from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
     change_in_body,
     changed_row,
     changed_wrench,
-    elastic_count,
     flexible_forces,
     frame_of,
     resting_force,
     shape_bodies,
-    slope_bodies,
     take_at_rest,
     to_origin,
-    vary_flexible_forces,
     vary_resting_force,
 )
 from mbsim_cli.kernels.algorithms.motion.about_origin import apply_to_body, apply_to_body2, pose_of
@@ -62,6 +59,7 @@ from mbsim_cli.kernels.elements.flexible_nodes import (
     zeta,
     zeta_rates,
 )
+from mbsim_cli.kernels.elements.flexible_work import modes_of
 from mbsim_cli.kernels.elements.measures import wrap_angle
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import DEFORMING, NONE
@@ -97,14 +95,6 @@ def natural_elastic_forces(model, theta, state, kin, comp, Q_out):
 def add_elastic_rows(model, comp, G_out):
     """Add ``comp.rows`` to the residual."""
     add_scaled(1.0, comp.rows, G_out)
-
-
-@with_elastic(lambda model, theta, directions, state, sens, kin, tw, dG_out: None)
-def vary_natural_elastic_forces(model, theta, directions, state, sens, kin, tw, dG_out):
-    """Variation of ``natural_elastic_forces``."""
-    vary_weld_forces(model.tree, theta, directions.dtheta, state.z, state.lam, sens.z, dG_out)
-    slope_bodies(model, theta, state, kin)
-    vary_flexible_forces(model, theta, directions, state, sens, kin, tw, dG_out)
 
 
 @inlined
@@ -152,8 +142,8 @@ def clear_elastic_mass(tree, M_out):
                 M_out[c, d] = 0.0
 
 
-@_with_elastic(lambda tree, theta, beta, gamma, state, kin, comp, T_out: None)
-def add_natural_elastic_tangent(tree, theta, beta, gamma, state, kin, comp, T_out):
+@_with_elastic(lambda tree, theta, beta, gamma, state, multiplier, kin, comp, T_out: None)
+def add_natural_elastic_tangent(tree, theta, beta, gamma, state, multiplier, kin, comp, T_out):
     """Add to T (n, n) what bodies that deform feel of their motion; needs ``flexible_forces``.
 
     What carrying their forces along does is part of ``natural.tangent``.
@@ -169,7 +159,7 @@ def add_natural_elastic_tangent(tree, theta, beta, gamma, state, kin, comp, T_ou
             dw, dalpha, da = change_in_body(R, r, w, v, N1, N2)
             _add_column(tree, f, j, R, r, dalpha, da, dw, comp, T_out)
         _elastic_columns(tree, f, R, r, comp, T_out)
-    add_weld_tangent(tree, theta, gamma, state.z, state.lam, T_out)
+    add_weld_tangent(tree, theta, gamma, state.z, multiplier, T_out)
 
 
 @inlined
@@ -190,18 +180,18 @@ def _changes(theta, o, i, beta, gamma, S, kin):
 @inlined
 def _add_column(tree, f, j, R, r, dalpha, da, dw, comp, T_out):
     """Add the column of the j-th coordinate of the frame of body f, which changes its motion by dalpha, da, dw."""
-    i, c = tree.flexible[f], tree.elastic[f]
+    i, (n, c, _) = tree.flexible[f], modes_of(tree, f)
     column, wrench = tree.column[tree.first[i] + j], to_origin(R, r, changed_wrench(comp.D, dalpha, da, dw))
     for l in range(tree.first[i + 1] - tree.first[i]):
         T_out[tree.column[tree.first[i] + l], column] += dot6(motion_at(comp.moves, l), wrench)
-    for l in range(elastic_count(tree, f)):
+    for l in range(n):
         T_out[c + l, column] += changed_row(comp.D, 6 + l, dalpha, da, dw)
 
 
 @inlined
 def _elastic_columns(tree, f, R, r, comp, T_out):
     """Add the columns of the elastic coordinates of body f."""
-    i, c, n = tree.flexible[f], tree.elastic[f], elastic_count(tree, f)
+    i, (n, c, _) = tree.flexible[f], modes_of(tree, f)
     for k in range(n):
         wrench = to_origin(R, r, rows_at(comp.D, 0, 9 + k))
         for l in range(tree.first[i + 1] - tree.first[i]):

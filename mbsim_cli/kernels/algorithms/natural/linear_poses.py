@@ -58,25 +58,17 @@ def column_of(array, i, k):
 def place_bodies(tree, theta, z, kin):
     """Poses of all bodies."""
     for i in range(tree.theta.size):
-        _place(tree, theta, z, i, kin.pose)
-        a, b, c = columns_of(kin.pose, i)
+        o = tree.pose[i]
+        r, a, b, c = moved_by(tree, theta, i, 0, as_column(z), 0.0 * theta[o])
+        r, a = add3(load3(theta, o), r), add3(load3(theta, o + 3), a)
+        b, c = add3(load3(theta, o + 6), b), add3(load3(theta, o + 9), c)
+        store_pose(kin.pose, i, r, a, b, c)
         x, y, z_axis = _nearest(a, a, b, c), _nearest(b, a, b, c), _nearest(c, a, b, c)
         for row in range(3):
             kin.R[i, 3 * row], kin.R[i, 3 * row + 1], kin.R[i, 3 * row + 2] = x[row], y[row], z_axis[row]
         kin.r[i, 0], kin.r[i, 1], kin.r[i, 2] = row3(kin.pose, i, 0)
         R, o = row9(kin.R, i), tree.theta[i]
         place_inertia(theta, o, i, R, add3(row3(kin.r, i, 0), rotate(R, load3(theta, o + COM))), kin)
-
-
-@inlined
-def _place(tree, theta, z, i, out):
-    """Row i of out: the pose of body i at the coordinates z."""
-    o = tree.pose[i]
-    r, a, b, c = moved_by(tree, theta, i, 0, as_column(z), 0.0 * theta[o])
-    store_pose(
-        out, i, add3(load3(theta, o), r), add3(load3(theta, o + 3), a), add3(load3(theta, o + 6), b),
-        add3(load3(theta, o + 9), c),
-    )  # fmt: skip
 
 
 @inlined

@@ -18,8 +18,9 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, row3, rows3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import add3, add3_to, add_rows3, cross3, dot3, row3, rows3, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, between, has_curve
+from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
 from mbsim_cli.kernels.algorithms.natural.linear_poses import (
     POSE,
     column_of,
@@ -39,9 +40,7 @@ from mbsim_cli.model.layout import NONE
 @kernel
 def clear_poses(adj):
     """Start new sums over bodies."""
-    clear(adj.P)
-    clear(adj.D)
-    clear(adj.H)
+    clear_bodies(adj)
     clear(adj.pose)
     clear(adj.rate)
     clear(adj.second)
@@ -78,18 +77,11 @@ def pull_poses(tree, theta, motion, kin, adj):
 
 
 @inlined
-def _add_triple(array, i, offset, k, x):
-    add_to(array, i, offset, k, x[0])
-    add_to(array, i, offset + 1, k, x[1])
-    add_to(array, i, offset + 2, k, x[2])
-
-
-@inlined
 def _add_columns(array, i, k, s, columns):
     """Add s times adjoints of the three columns."""
-    _add_triple(array, i, 3, k, scale3(s, columns[0]))
-    _add_triple(array, i, 6, k, scale3(s, columns[1]))
-    _add_triple(array, i, 9, k, scale3(s, columns[2]))
+    add_rows3(array, i, 3, k, scale3(s, columns[0]))
+    add_rows3(array, i, 6, k, scale3(s, columns[1]))
+    add_rows3(array, i, 9, k, scale3(s, columns[2]))
 
 
 @inlined
@@ -108,9 +100,9 @@ def _of_velocity(kin, i, D, H):
 def _pull_rate(i, k, kin, D, H, adj):
     """Add to the rates of body i what D~ and H are of dV and dA; return the half couple that dw has."""
     couple = sub3(_half_couple(row3(kin.pose, i, 0), D), scale3(0.5, cross3(row3(kin.rate, i, 0), H[1])))
-    _add_triple(adj.rate, i, 0, k, add3(D[1], cross3(motion_at(kin.V, i)[0], H[1])))
+    add_rows3(adj.rate, i, 0, k, add3(D[1], cross3(motion_at(kin.V, i)[0], H[1])))
     for c in range(3):
-        _add_triple(adj.rate, i, 3 + 3 * c, k, cross3(couple, column_of(kin.pose, i, c)))
+        add_rows3(adj.rate, i, 3 + 3 * c, k, cross3(couple, column_of(kin.pose, i, c)))
     return couple
 
 
@@ -121,13 +113,13 @@ def _pull_twists(i, k, kin, adj):
     D = _of_velocity(kin, i, motion_at2(adj.D, i, k), H)
     P = sub6(motion_at2(adj.P, i, k), add6(cross_force(A, H), cross_force(V, D)))
     of_turn, of_rate, of_second = _half_couple(r, P), _pull_rate(i, k, kin, D, H, adj), _half_couple(r, H)
-    _add_triple(adj.pose, i, 0, k, add3(P[1], add3(cross3(V[0], D[1]), cross3(A[0], H[1]))))
-    _add_triple(adj.second, i, 0, k, H[1])
+    add_rows3(adj.pose, i, 0, k, add3(P[1], add3(cross3(V[0], D[1]), cross3(A[0], H[1]))))
+    add_rows3(adj.second, i, 0, k, H[1])
     for c in range(3):
         x = column_of(kin.pose, i, c)
         carried = add3(cross3(column_of(kin.rate, i, c), of_rate), cross3(column_of(kin.second, i, c), of_second))
-        _add_triple(adj.pose, i, 3 + 3 * c, k, add3(cross3(of_turn, x), carried))
-        _add_triple(adj.second, i, 3 + 3 * c, k, cross3(of_second, x))
+        add_rows3(adj.pose, i, 3 + 3 * c, k, add3(cross3(of_turn, x), carried))
+        add_rows3(adj.second, i, 3 + 3 * c, k, cross3(of_second, x))
 
 
 @inlined
@@ -181,7 +173,7 @@ def pull_work(model, theta, multiplier, W, kin, virtual, adj):
                 add3(held[1], cross3(half, D[1])),
                 add3(held[2], cross3(half, D[2])),
             )
-            _add_triple(adj.pose, i, 0, k, cross3(f, U[0]))
+            add_rows3(adj.pose, i, 0, k, cross3(f, U[0]))
             _add_columns(adj.pose, i, k, 1.0, held)
             for j in range(first, last):
                 _pull_shape(tree.shape[j], k, multiplier[before + j], D, R, adj.theta)

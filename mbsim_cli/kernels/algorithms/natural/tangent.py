@@ -70,7 +70,7 @@ TWIST, RATE, ORIGIN, TURN = 0, 6, 12, 15  # rows of Seeds.columns
 
 
 @kernel
-def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T_out):
+def natural_tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, W, seeds, T_out):
     """T (n, ``padded(n)``) = M + beta C + gamma K; needs the forces W at the state, and zeros where T has none."""
     tree, rows, first = model.tree, model.constraints.measure, 0
     for i in range(T_out.shape[0]):
@@ -82,7 +82,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
     for i in range(tree.theta.size):
         _place_columns(tree, theta, i, seeds.slot, seeds.columns)
         last = rigid_rows(tree, i, first)
-        S, first = held_shape(model, theta, state.lam, first, last), last
+        S, first = held_shape(model, theta, multiplier, first, last), last
         _own_part(beta, gamma, S, i, kin, motion_at(W, i), seeds)
     first = 0
     while first < rows.size:
@@ -90,11 +90,11 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
         if pair != NONE:
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             _let_move(seeds.twists, b, 1.0)
-            vary_forces_between(model, theta, directions, lines, state.lam, first, last, kin, seeds.twists)
+            vary_forces_between(model, theta, directions, lines, multiplier, first, last, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         elif has_curve(model.measures, rows[first]):
             c = model.measures.coordinate[model.measures.first[rows[first] + 1] - 1]
-            T_out[c, c] -= gamma * state.lam[first] * lines[first, VALUE]
+            T_out[c, c] -= gamma * multiplier[first] * lines[first, VALUE]
         first = last
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):

@@ -60,10 +60,12 @@ def vary_natural(tree, theta, directions, motion, kin, change, tw):
     for i in range(tree.theta.size):
         for g in range(0, change.z.shape[1], width(change.z)):
             k = block(change.z, g)
-            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 1.0, motion.z, change.z, tw.pose)
-            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, motion.zd, change.zd, tw.rate)
+            touched = touch.geometry[i, g]
+            z, zd, zdd, dz, dzd, dzdd = motion.z, motion.zd, motion.zdd, change.z, change.zd, change.zdd
+            _put_pose(tw.pose, i, k, *vary_linear(tree, theta, dtheta, touched, i, k, 1.0, z, dz))
+            _put_pose(tw.rate, i, k, *vary_linear(tree, theta, dtheta, touched, i, k, 0.0, zd, dzd))
             _vary_motion(i, k, kin, tw)
-            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, motion.zdd, change.zdd, tw.second)
+            _put_pose(tw.second, i, k, *vary_linear(tree, theta, dtheta, touched, i, k, 0.0, zdd, dzdd))
             _vary_acceleration(dtheta, i, k, kin, tw)
 
 
@@ -81,12 +83,6 @@ def vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz):
             r, a = axpy3(x, load3_of(dtheta, o, k), r), axpy3(x, load3_of(dtheta, o + 3, k), a)
             b, c = axpy3(x, load3_of(dtheta, o + 6, k), b), axpy3(x, load3_of(dtheta, o + 9, k), c)
     return r, a, b, c
-
-
-@inlined
-def _vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz, out):
-    r, a, b, c = vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz)
-    _put_pose(out, i, k, r, a, b, c)
 
 
 @inlined

@@ -21,6 +21,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at,
     motion_at2,
     rows_at,
+    store_rows,
     sub6,
 )
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import add_armature_mass, body_force, vary_armatures_alone
@@ -84,7 +85,7 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
         inertia = inertia_at(kin.inertia, b)
         body_jacobian(tree, b, kin.S, J)
         for c in range(motion.z.size):
-            _store_column(P, c, inertia_apply(inertia, rows_at(J, 0, c)))
+            store_rows(P, 0, c, inertia_apply(inertia, rows_at(J, 0, c)))
             eq.K[c] += dot6(rows_at(J, 0, c), F)
         _add_congruence(J, P, eq.M)
     _mirror(eq.M)
@@ -122,8 +123,8 @@ def _vary_sums(tree, theta, directions, k, b, dyn, dK_out, dM_out):
     body_jacobian(tree, b, dyn.dS, dJ)
     for c in range(J.shape[1]):
         column, varied = rows_at(J, 0, c), rows_at(dJ, 0, c)
-        _store_column(dyn.P, c, inertia_apply(inertia, column))
-        _store_column(dyn.dP, c, add6(inertia_apply(d_inertia, column), inertia_apply(inertia, varied)))
+        store_rows(dyn.P, 0, c, inertia_apply(inertia, column))
+        store_rows(dyn.dP, 0, c, add6(inertia_apply(d_inertia, column), inertia_apply(inertia, varied)))
         dK_out[c, k] += dot6(varied, F) + dot6(column, dF)
     _add_congruence(dJ, dyn.P, dM_out)
     _add_congruence(J, dyn.dP, dM_out)
@@ -151,12 +152,6 @@ def body_jacobian(tree, b, S, J_out):
             for r in range(6):
                 J_out[r, c] = S[c, r]
         b = tree.parent[b]
-
-
-@inlined
-def _store_column(J, c, x):
-    J[0, c], J[1, c], J[2, c] = x[0]
-    J[3, c], J[4, c], J[5, c] = x[1]
 
 
 @kernel

@@ -34,10 +34,10 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
     subtract_dyad,
 )
-from mbsim_cli.kernels.algebra.vectors import load3, rotate, row3, rows3, scale3, sub3, symmetric_rotate
+from mbsim_cli.kernels.algebra.vectors import load3, load6, rotate, row3, rows3, scale3, sub3, symmetric_rotate
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, set_armatures
 from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces
-from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import elastic_count, slope_bodies, vary_flexible_forces
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import slope_bodies, vary_flexible_forces
 from mbsim_cli.kernels.algorithms.flexible.node_columns import vary_motion_of_columns, vary_rows
 from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_kinematics, flexible_twists
 from mbsim_cli.kernels.algorithms.motion.about_origin import pose_of
@@ -56,7 +56,7 @@ from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import load_free
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width, zeros
-from mbsim_cli.kernels.elements.flexible_work import CR, CT, H, J, M, modes_of, pair_row, six_of
+from mbsim_cli.kernels.elements.flexible_work import CR, CT, H, J, M, modes_of, pair_row
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.standard_data import ME
 
@@ -132,7 +132,7 @@ def _start_bodies(tree, theta, kin, art):
         n, c, o = modes_of(tree, f)
         R, r = pose_of(kin, i)
         d = sub3(r, row3(kin.ref, i, 0))
-        shaped = frame[M], rotate(R, load3(frame, H)), symmetric_rotate(R, six_of(frame, J))
+        shaped = frame[M], rotate(R, load3(frame, H)), symmetric_rotate(R, load6(frame, J))
         add_shifted(art.inertia, i, of_rigid(shaped), d)
         for l in range(n):
             U = rotate(R, rows3(el.now, f, CR, l)), rotate(R, rows3(el.now, f, CT, l))
@@ -147,7 +147,7 @@ def _cross_nodes(tree, rows, art, i, f, U, first):
 
     Such a column moves by L q'', L in ``rows`` of E.
     """
-    n = elastic_count(tree, f)
+    n, _, _ = modes_of(tree, f)
     for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
         v, S = art.node[c], motion_at(art.axis, c)
         pressed = articulated_apply(articulated_at(art.inertia, i), S)
@@ -166,14 +166,15 @@ def _add_to_parent(tree, rows, art, i, f, d):
     """Add to the elastic coordinates of the parent, number f, what body i makes of them at a node."""
     clear(art.across)
     _cross_nodes(tree, rows, art, i, f, art.across, 0)
-    for l in range(elastic_count(tree, f)):
-        accumulate(art.U, tree.elastic[f] + l, 1.0, shift_force(motion_at(art.across, l), scale3(-1.0, d)))
+    n, first, _ = modes_of(tree, f)
+    for l in range(n):
+        accumulate(art.U, first + l, 1.0, shift_force(motion_at(art.across, l), scale3(-1.0, d)))
 
 
 @inlined
 def _eliminate_shapes(tree, art, i, f):
     """Eliminate the elastic coordinates of body i, number f, the last one first."""
-    first, n, K = tree.elastic[f], elastic_count(tree, f), art.K[f]
+    (n, first, _), K = modes_of(tree, f), art.K[f]
     for l in range(n):
         art.D[first + l] = K[l, l]
     for l in range(n - 1, -1, -1):
@@ -207,14 +208,10 @@ def _eliminate_axes(tree, art, i):
 
 @kernel
 def solve(tree, kin, art, rhs):
-    """Accelerations of all columns; needs ``factor_columns``. Cost O(p n)."""
-    _inward(tree, kin, art, rhs)
-    _outward(tree, kin, art, rhs)
+    """Accelerations of all columns; needs ``factor_columns``. Cost O(p n).
 
-
-@kernel
-def _inward(tree, kin, art, rhs):
-    """Forces through the articulated bodies; x becomes the force that remains for a column."""
+    As in ``recursive.solve_axes``, x becomes the force that remains for a column on the way inwards.
+    """
     for i in range(tree.parent.size - 1, -1, -1):
         own, moved, p = art.own[i], art.moved[i], tree.parent[i]
         back = scale3(-1.0, offset_to_parent(tree, kin, i))
@@ -232,34 +229,6 @@ def _inward(tree, kin, art, rhs):
             store2(rhs.F, i, k, F)
             if p >= 0:
                 accumulate2(rhs.F, p, k, 1.0, shift_force(F, back))
-
-
-@inlined
-def _load_nodes(tree, rows, art, i, f, k, F, x):
-    """The columns of joint i, nodes of body f, load its elastic coordinates."""
-    first = tree.elastic[f]
-    for c in range(tree.first_column[i], tree.first_column[i + 1]):
-        left = at(x, c, k) - dot6(motion_at(art.axis, c), F)
-        for l in range(elastic_count(tree, f)):
-            add_to(x, first + l, k, rows[art.node[c], l] * left)
-
-
-@inlined
-def _shapes_inward(tree, art, f, k, F, x):
-    """Force behind the elastic coordinates of body f."""
-    first = tree.elastic[f]
-    for l in range(elastic_count(tree, f) - 1, -1, -1):
-        c = first + l
-        u = art.D[c] * at(x, c, k)
-        F = axpy6(u, motion_at(art.U, c), F)
-        for m in range(l):
-            add_to(x, first + m, k, -art.K[f, l, m] * u)
-    return F
-
-
-@kernel
-def _outward(tree, kin, art, rhs):
-    """Accelerations, from the ground to the tips."""
     clear(rhs.a[tree.parent.size])
     for i in range(tree.parent.size):
         own, moved, p, d = art.own[i], art.moved[i], tree.parent[i], offset_to_parent(tree, kin, i)
@@ -278,10 +247,33 @@ def _outward(tree, kin, art, rhs):
 
 
 @inlined
+def _load_nodes(tree, rows, art, i, f, k, F, x):
+    """The columns of joint i, nodes of body f, load its elastic coordinates."""
+    n, first, _ = modes_of(tree, f)
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        left = at(x, c, k) - dot6(motion_at(art.axis, c), F)
+        for l in range(n):
+            add_to(x, first + l, k, rows[art.node[c], l] * left)
+
+
+@inlined
+def _shapes_inward(tree, art, f, k, F, x):
+    """Force behind the elastic coordinates of body f."""
+    n, first, _ = modes_of(tree, f)
+    for l in range(n - 1, -1, -1):
+        c = first + l
+        u = art.D[c] * at(x, c, k)
+        F = axpy6(u, motion_at(art.U, c), F)
+        for m in range(l):
+            add_to(x, first + m, k, -art.K[f, l, m] * u)
+    return F
+
+
+@inlined
 def _shapes_outward(tree, art, f, k, a, x):
     """Elastic accelerations of body f, a its frame's."""
-    first = tree.elastic[f]
-    for l in range(elastic_count(tree, f)):
+    n, first, _ = modes_of(tree, f)
+    for l in range(n):
         c = first + l
         left = at(x, c, k) - dot6(a, motion_at(art.U, c))
         for m in range(l):
@@ -292,7 +284,7 @@ def _shapes_outward(tree, art, f, k, a, x):
 @inlined
 def _nodes_outward(tree, rows, art, i, f, k, a, x):
     """Acceleration behind the columns of joint i, nodes of body f."""
-    first, n = tree.elastic[f], elastic_count(tree, f)
+    n, first, _ = modes_of(tree, f)
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
         moved = rows[art.node[c], 0] * at(x, first, k)
         for l in range(1, n):

@@ -145,21 +145,16 @@ def axis_forces(tree, z, Q, out):
     """Forces Q (n,) on coordinates as forces on their axes: those on Euler parameters give moments."""
     for c in range(z.size):
         kind = tree.column_kind[c]
-        if is_euler(kind):
-            j = kind - Column.EULER_0
-            out[c] = 0.5 * moment_by_parameters(z, Q, c - j)[j - 1] if j > 0 else 0.0 * Q[c]
-        else:
+        if not is_euler(kind):
             out[c] = Q[c]
-
-
-@inlined
-def moment_by_parameters(z, Q, c):
-    """E(e) Q for Euler parameters from column c on."""
-    e = load4(z, c)
-    moment = scale3(Q[c], rate_column(e, 0))
-    for j in range(1, 4):
-        moment = add3(moment, scale3(Q[c + j], rate_column(e, j)))
-    return moment
+        elif kind == Column.EULER_0:  # E(e) Q / 2
+            e = load4(z, c)
+            moment = scale3(Q[c], rate_column(e, 0))
+            for j in range(1, 4):
+                moment = add3(moment, scale3(Q[c + j], rate_column(e, j)))
+            out[c] = 0.0 * Q[c]
+            for j in range(3):
+                out[c + 1 + j] = 0.5 * moment[j]
 
 
 @inlined

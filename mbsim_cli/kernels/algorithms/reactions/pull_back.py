@@ -46,7 +46,7 @@ from mbsim_cli.model.layout import NONE, R_P
 def move_virtually(model, theta, reactions, acting, virtual, hat, adj_out):
     """Leave in ``virtual`` what adjoints of the reactions move, and add what their own points and axes have.
 
-    hat (width, p) are the adjoints; needs ``act_on_bodies`` and ``cross_joints``.
+    hat (width, p) are the adjoints; needs ``find_forces``.
     """
     clear(virtual.mu)
     clear(virtual.U)

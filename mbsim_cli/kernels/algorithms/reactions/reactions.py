@@ -27,7 +27,6 @@ from mbsim_cli.kernels.algebra.spatial import (
     shift_force,
     store,
     store_rows,
-    sub6,
 )
 from mbsim_cli.kernels.algebra.vectors import (
     add3,
@@ -42,7 +41,6 @@ from mbsim_cli.kernels.algebra.vectors import (
     point_of,
     rotate,
     row3,
-    row9,
     scale3,
     skew_part,
     sub3,
@@ -51,21 +49,20 @@ from mbsim_cli.kernels.algebra.vectors import (
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_constraint_forces, vary_multiplier_force
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import constraint_forces, slope_variation, vary_measure_from_first
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, own_rates, rate_apply, rate_at
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import own_rates, rate_apply, rate_at
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, own_inertia_force
 from mbsim_cli.kernels.algorithms.equations.signals import (
-    element_forces,
-    read_multipliers,
     vary_element_forces,
     vary_multipliers,
 )
 from mbsim_cli.kernels.algorithms.motion.about_origin import apply_to_body2, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
+from mbsim_cli.kernels.algorithms.motion.variation import parent_frame_twist
 from mbsim_cli.kernels.algorithms.motion.workspace import Composite, Kinematics, LoadedMotion, Twists, motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
-from mbsim_cli.model.layout import GROUND, NONE, R_P
+from mbsim_cli.model.layout import GROUND, NONE
 
 AXES = 3  # in the block of a reaction, after its point
 REACTION_SIZE = 6  # force, then moment
@@ -97,43 +94,18 @@ def drives_one(measures, m):
 
 @kernel
 def multiplier_forces(model, theta, acting):
-    """Forces of constraints alone, as ``cross_joints`` leaves them: what multipliers change while the motion stays."""
+    """Forces of constraints alone, as ``find_forces`` leaves them: what multipliers change while the motion stays."""
     comp = acting.comp
     clear(comp.W)
     clear(acting.Q)
-    _constraint_part(model, theta, acting)
+    constraint_part(model, theta, acting)
     for i in range(model.tree.parent.size):
         store(comp.W, i, scale6(-1.0, motion_at(comp.W, i)))
     sum_inwards(model.tree, acting.kin, comp)
 
 
-@kernel
-def act_on_bodies(model, theta, t, acting):
-    """Forces of elements and constraints on single bodies, comp.W (nb + 1, 6), and on coordinates, Q (n,).
-
-    But for what joints carry. Needs the motion in ``kin``, whose forces by motion are found here, and the lines.
-    """
-    motion, kin, W, Q = acting.motion, acting.kin, acting.comp.W, acting.Q
-    clear(W)
-    clear(Q)
-    read_multipliers(model, motion.lam, kin)
-    element_forces(model, theta, t, motion_alone(motion), kin, W, Q)
-    _constraint_part(model, theta, acting)
-
-
-@kernel
-def cross_joints(tree, kin, comp):
-    """Leave in comp.F (nb + 1, 6) the forces across tree joints, on the bodies that they carry, about ref of these.
-
-    comp.W gets the share of each body alone: what it takes for its motion less what acts on it.
-    """
-    for i in range(tree.parent.size):
-        store(comp.W, i, sub6(body_force(kin, i), motion_at(comp.W, i)))
-    sum_inwards(tree, kin, comp)
-
-
 @inlined
-def _constraint_part(model, theta, acting):
+def constraint_part(model, theta, acting):
     """Forces of constraints but for those that the joints carry."""
     motion, Q = acting.motion, acting.Q
     constraint_forces(model, theta, motion.z, acting.kin, motion.lam, acting.lines, acting.comp.W, Q)
@@ -160,7 +132,7 @@ def sum_inwards(tree, kin, comp):
 
 @kernel
 def react(model, theta, reactions, acting, out):
-    """Force and moment of all reactions, out (width,), in their own axes; needs ``cross_joints``."""
+    """Force and moment of all reactions, out (width,), in their own axes; needs ``find_forces``."""
     for s in range(reactions.joint.size):
         W = reaction(model, theta, reactions, s, acting)
         E = axes_of(theta, reactions, s, acting.kin)
@@ -259,7 +231,7 @@ def along_column(kind, vector):
 
 @kernel
 def vary_actions(model, theta, directions, t, acting, varied):
-    """Variation of ``act_on_bodies`` in tw.F (nb + 1, 6, p), as the bodies see it, and of -Q in dQ (n, p).
+    """Variation of forces on single bodies in tw.F (nb + 1, 6, p), as the bodies see it, and of -Q in dQ (n, p).
 
     Needs ``vary_kinematics``.
     """
@@ -347,7 +319,8 @@ def _vary_reaction(model, theta, directions, reactions, s, g, k, acting, varied)
     dW = (sub3(dW[0], cross3(dx, W[1])), dW[1])
     i = reactions.column_body[s]
     if i != NONE:
-        turn = _turn_before(tree, theta, dtheta, k, kin, i, tw)
+        before = motion_at2(tw.N, tree.parent[i], k)[0]  # of the frame that the columns start from
+        turn = add3(before, parent_frame_twist(tree, theta, dtheta, k, kin, i)[0])
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
             axis = axis_of(tree, kin, c)
             if not is_euler(tree.column_kind[c]):
@@ -358,14 +331,6 @@ def _vary_reaction(model, theta, directions, reactions, s, g, k, acting, varied)
             if not is_translation(tree.column_kind[c]):
                 turn = axpy3(at(varied.motion.z, c, k), axis, turn)
     return dW
-
-
-@inlined
-def _turn_before(tree, theta, dtheta, k, kin, i, tw):
-    """Turn of the frame that the columns of body i start from."""
-    o, p = tree.theta[i] + R_P, tree.parent[i]
-    own = matmul9_transposed(load9_of(dtheta, o, k), load9(theta, o))
-    return add3(motion_at2(tw.N, p, k)[0], rotate(row9(kin.R, p), skew_part(own)))
 
 
 @inlined

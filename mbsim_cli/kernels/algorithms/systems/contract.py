@@ -29,7 +29,6 @@ from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 # Functions of ``system_of_trees`` that also serve trees with bodies that deform; the others differ for these
 INHERITED = (
     "compose",
-    "mass",
     "measure",
     "pull_at_rest",
     "pull_free",
@@ -66,19 +65,18 @@ move_bodies = _of_system("move_bodies", "V and A of all bodies; needs ``place``.
 move_columns = _of_system(
     "move_columns", "S'' of columns, for tangents, variations and pull-backs; needs ``move_bodies``."
 )
-move = _of_system("move", "``move_bodies`` and ``move_columns``.")
 rotate_prediction = _of_system(
     "rotate_prediction",
     "Turn ``expected`` accelerations (n,) and their differences with vectors; returns the largest angle.",
 )
 constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
 load = _of_system("load", "``move_bodies``, forces and the residual G of the state; needs ``place`` and ``constrain``.")
-tangent = _of_system("tangent", "``move_columns``, and T = M + beta C + gamma K at the state evaluated last.")
+tangent = _of_system(
+    "tangent",
+    "``move_columns``, and T = M + beta C + gamma K at the state evaluated last; lines and multipliers may be zeros.",
+)
 # The same without constraints, of open trees
 evaluate_free = _of_system("evaluate_free", "Kinematics and residual G at the state.")
-tangent_free = _of_system(
-    "tangent_free", "``tangent`` after ``evaluate_free``; ``none`` has zeros in place of constraints."
-)
 vary_free = _of_system("vary_free", "Variation of G (n, p), after ``evaluate_free``.")
 pull_free = _of_system("pull_free", "The pull-back of mu . G about the global origin, after ``evaluate_free``.")
 compose = _of_system("compose", "Prepare ``mass`` where the tangent has not.")
@@ -126,6 +124,13 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
     place(model, theta, state.z, at_center, kin)
     constrain(model, theta, t, state.z, kin, eq)
     load(model, theta, t, state, kin, comp, eq)
+
+
+@merged
+def move(model, theta, state, kin):
+    """``move_bodies`` and ``move_columns``."""
+    move_bodies(model, theta, state, kin)
+    move_columns(model, theta, state, kin)
 
 
 @merged

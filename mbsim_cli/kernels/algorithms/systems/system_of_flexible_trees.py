@@ -27,7 +27,7 @@ from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
 )
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
-from mbsim_cli.kernels.compiler.jit import inlined, merged
+from mbsim_cli.kernels.compiler.jit import inlined
 
 
 @inlined
@@ -48,11 +48,6 @@ def move_bodies(model, theta, state, kin):
 
 
 def move_columns(model, theta, state, kin):
-    column_kinematics(model.tree, theta, motion_alone(kin.motion), kin)
-
-
-def move(model, theta, state, kin):
-    move_bodies(model, theta, state, kin)
     column_kinematics(model.tree, theta, motion_alone(kin.motion), kin)
 
 
@@ -100,17 +95,7 @@ def load_free(model, theta, t, at_center, state, kin, comp):
     flexible.elastic_forces(model, theta, kin, comp)
 
 
-def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
-    _tangent(model, theta, t, beta, gamma, state, eq.lines, state.lam, kin, comp, T_out)
-
-
-def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
-    _tangent(model, theta, t, beta, gamma, state, none.no_lines, none.no_lambda, kin, comp, T_out)
-
-
-@merged
-def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out):
-    """Tangent by coordinates; what stands for constraints may be empty."""
+def tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out):
     tree, found = model.tree, comp.equations
     column_kinematics(tree, theta, motion_alone(kin.motion), kin)
     if node_columns.stiffens(tree):
@@ -132,13 +117,21 @@ def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, co
     add_armature_mass(model, theta, T)
 
 
+def mass(model, theta, kin, comp, M_out):
+    M = comp.equations.T
+    mass_matrix(model.tree, kin, comp, M)
+    add_flexible_mass(model, theta, kin, M)
+    add_armature_mass(model, theta, M)
+    node_columns.matrix_to_coordinates(model.tree, kin.rows, M, M_out)
+
+
 def vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, rests):
     """Variations of both systems, brought from columns to coordinates."""
     dtheta = directions.dtheta
     load, other_load = loads
     rest, other = rests
     tree, x, y, M = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T
-    mass_matrix(tree, kin, comp, M)
+    mass_matrix(model.tree, kin, comp, M)
     add_flexible_mass(model, theta, kin, M)
     node_columns.keep_node_columns(tree, kin.rows, M, comp.equations.nodes)
     node_columns.apply_columns(tree, kin.rows, load.x, x)

@@ -18,7 +18,11 @@ from mbsim_cli.kernels.algorithms.equations.signals import (
     vary_element_forces,
 )
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
-from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import pull_flexible_bodies
+from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
+    pull_flexible_bodies,
+    slope_bodies,
+    vary_flexible_forces,
+)
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.natural import elastic_terms, linear_poses, pull_back, variation
 from mbsim_cli.kernels.algorithms.natural.tangent import natural_tangent
@@ -45,10 +49,6 @@ def move_columns(model, theta, state, kin):
     pass
 
 
-def move(model, theta, state, kin):
-    move_bodies(model, theta, state, kin)
-
-
 def rotate_prediction(model, h, state, differences, expected):
     return linear_poses.rotate_expected(model.tree, h, state, differences, expected)
 
@@ -71,9 +71,9 @@ def load(model, theta, t, state, kin, comp, eq):
     elastic_terms.add_elastic_rows(model, comp, eq.G)
 
 
-def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
-    natural_tangent(model, theta, t, beta, gamma, state, eq.lines, kin, comp.W, comp.seeds, T_out)
-    elastic_terms.add_natural_elastic_tangent(model.tree, theta, beta, gamma, state, kin, comp, T_out)
+def tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out):
+    natural_tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp.W, comp.seeds, T_out)
+    elastic_terms.add_natural_elastic_tangent(model.tree, theta, beta, gamma, state, multiplier, kin, comp, T_out)
 
 
 def compose(model, kin, comp):
@@ -105,7 +105,9 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
     clear_forces(tw, dG_out)
     vary_constraint_forces(model, theta, directions, eq.lines, state.lam, state.z, sens.z, kin, tw, dG_out)
     vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dG_out)
-    elastic_terms.vary_natural_elastic_forces(model, theta, directions, state, sens, kin, tw, dG_out)
+    elastic_terms.vary_weld_forces(model.tree, theta, directions.dtheta, state.z, state.lam, sens.z, dG_out)
+    slope_bodies(model, theta, motion, kin)
+    vary_flexible_forces(model, theta, directions, motion, change, kin, tw, dG_out)
     variation.vary_natural_work(model, theta, directions, state.lam, state.zdd, comp.W, kin, tw, dG_out)
     variation.vary_natural_inertia(model.tree, theta, directions, sens.zdd, dG_out)
 

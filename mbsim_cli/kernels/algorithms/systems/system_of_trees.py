@@ -32,7 +32,6 @@ from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import measure_of_order, vary_any_measure
 from mbsim_cli.kernels.algorithms.equations.signals import (
     element_forces,
-    hold_multipliers,
     pull_element_forces,
     pull_signals,
     read_multipliers,
@@ -47,10 +46,12 @@ from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
 )
 from mbsim_cli.kernels.algorithms.flexible import columns as flexible
 from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
-    add_flexible_mass,
     pull_flexible_bodies,
     resting_flexible_forces,
+    slope_bodies,
+    vary_flexible_forces,
 )
+from mbsim_cli.kernels.algorithms.flexible.node_columns import pull_columns, pull_virtual
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone, of_position
@@ -72,12 +73,6 @@ def move_bodies(model, theta, state, kin):
 
 def move_columns(model, theta, state, kin):
     column_kinematics(model.tree, theta, motion_alone(state), kin)
-
-
-def move(model, theta, state, kin):
-    motion = motion_alone(state)
-    motion_kinematics(model.tree, theta, motion, kin)
-    column_kinematics(model.tree, theta, motion, kin)
 
 
 def rotate_prediction(model, h, state, differences, expected):
@@ -113,27 +108,21 @@ def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
     add_armature_forces(model, theta, state.zdd, eq.G)
 
 
-def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
+def tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out):
     motion = motion_alone(state)
     column_kinematics(model.tree, theta, motion, kin)
-    newton_matrix(model, theta, t, beta, gamma, motion, eq.lines, state.lam, kin, comp, T_out)
+    newton_matrix(model, theta, t, beta, gamma, motion, lines, multiplier, kin, comp, T_out)
     if model.armatures.coordinate.size:
         add_armature_mass(model, theta, T_out)
-
-
-def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
-    motion = motion_alone(state)
-    column_kinematics(model.tree, theta, motion, kin)
-    newton_matrix(model, theta, t, beta, gamma, motion, none.no_lines, none.no_lambda, kin, comp, T_out)
-    add_armature_mass(model, theta, T_out)
 
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
     rows = flexible.rows_of(model, tw, dG_out)[0]
     change = flexible.columns_varied(model, theta, directions, state, sens, tw)
-    column_kinematics(model.tree, theta, flexible.motion_of(model, state, kin), kin)
+    motion = flexible.motion_of(model, state, kin)
+    column_kinematics(model.tree, theta, motion, kin)
     vary_kinematics(model.tree, theta, directions, kin, change, tw)
-    flexible.slope_moved(model, theta, kin)
+    slope_bodies(model, theta, motion, kin)
     clear_forces(tw, rows)
     _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out)
 
@@ -144,7 +133,7 @@ def _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, 
     change = flexible.changes_of(model, sens, tw)
     motion = flexible.motion_of(model, state, kin)
     vary_element_forces(model, theta, directions, t, motion, change, kin, tw, rows)
-    flexible.vary_elastic_forces(model, theta, directions, kin, tw, rows)
+    vary_flexible_forces(model, theta, directions, motion, change, kin, tw, rows)
     vary_bodies(model.tree, theta, directions, motion.z, change.z, kin, comp, tw, rows)
     vary_armatures(model, theta, directions.dtheta, motion.zdd, change.zdd, rows)
     flexible.bring_variation(model, theta, directions.dtheta, state.z, sens.z, kin, comp, tw, dG_out)
@@ -159,8 +148,8 @@ def pull_free(model, theta, t, state, kin, comp, virtual, adj):
     pull_armatures(model, theta, motion.zdd, moving, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
     pull_gravity(columns)
-    flexible.bring_virtual(model, theta, state.z, comp, virtual, adj)
-    flexible.bring_adjoints(model, theta, state, adj)
+    pull_virtual(model, theta, state.z, comp, virtual, adj)
+    pull_columns(model, theta, state, adj)
 
 
 @merged
@@ -178,11 +167,8 @@ def compose(model, kin, comp):
 
 
 def mass(model, theta, kin, comp, M_out):
-    (M,) = flexible.matrix_of(model, comp, M_out)
-    mass_matrix(model.tree, kin, comp, M)
-    add_flexible_mass(model, theta, kin, M)
-    add_armature_mass(model, theta, M)
-    flexible.bring_matrix(model, kin, M, M_out)
+    mass_matrix(model.tree, kin, comp, M_out)
+    add_armature_mass(model, theta, M_out)
 
 
 def rates(model, theta, t, state, lines, kin, phi1_out, phi2_out):
@@ -210,7 +196,7 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
     motion, rows = flexible.motion_of(model, state, kin), flexible.rows_of(model, tw, dG_out)[0]
     clear_forces(tw, rows)
     vary_constraint_forces(model, theta, directions, eq.lines, state.lam, motion.z, change.z, kin, tw, rows)
-    hold_multipliers(model, tw)
+    clear(tw.signals.lam)  # variations of multipliers that forces read are solved for
     _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, rows, dG_out)
 
 
@@ -243,7 +229,7 @@ def pull_readings(model, theta, t, state, kin, comp, none, hat, adj):
     pull_signals(model, theta, t, motion, kin, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, flexible.virtual_of(model, none), columns)
     pull_gravity(columns)
-    flexible.bring_adjoints(model, theta, state, adj)
+    pull_columns(model, theta, state, adj)
 
 
 def pull_rates(model, theta, t, state, eq, kin, comp, none, nu1, nu2, adj):
@@ -251,7 +237,7 @@ def pull_rates(model, theta, t, state, eq, kin, comp, none, nu1, nu2, adj):
     clear_bodies(columns)
     pull_constraint_rates(model, theta, t, motion, kin, eq.lines, eq.line_rates, nu1, nu2, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, flexible.virtual_of(model, none), columns)
-    flexible.bring_adjoints(model, theta, state, adj)
+    pull_columns(model, theta, state, adj)
 
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, adj, zd_out):
@@ -272,8 +258,8 @@ def pull_at_rest(model, theta, t, state, eq, kin, comp, virtual, no_nu, adj):
     pull_armatures(model, theta, motion.zdd, moving, columns)
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moving, no_nu, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
-    flexible.bring_virtual(model, theta, state.z, comp, virtual, adj)
-    flexible.bring_adjoints(model, theta, state, adj)
+    pull_virtual(model, theta, state.z, comp, virtual, adj)
+    pull_columns(model, theta, state, adj)
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
@@ -285,5 +271,5 @@ def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moving, nu, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, moving, columns)
     pull_gravity(columns)
-    flexible.bring_virtual(model, theta, state.z, comp, virtual, adj)
-    flexible.bring_adjoints(model, theta, state, adj)
+    pull_virtual(model, theta, state.z, comp, virtual, adj)
+    pull_columns(model, theta, state, adj)

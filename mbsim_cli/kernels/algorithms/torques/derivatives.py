@@ -9,6 +9,7 @@ entries of links on different branches keep the zeros that they were given.
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear
 from mbsim_cli.kernels.algebra.lanes import get3, get6, get9, get_symmetric, row_type, set6
 from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, dot6, inertia_apply, sub6
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, rotate, symmetric_rotate
@@ -112,14 +113,6 @@ def sum_twists(above, own):
 
 
 @kernel
-def clear_force(own):
-    """Begin the sum of forces."""
-    zero = (0.0, 0.0, 0.0)
-    for l in range(LANES):
-        set6(own["G"], l, (zero, zero))
-
-
-@kernel
 def vary_weight(moments, body, own):
     """Add the force of a change of mass, first moment and inertia about the link's origin, all in the link's axes."""
     m, s = moments[0], (moments[1], moments[2], moments[3])
@@ -160,13 +153,6 @@ def vary_load(loads, k, wrench, d_wrench, d_point, first, body, own):
         x = add3(get3(body["r"], l), rotate(R, place))
         change = (df, zero) if torque else (add3(cross3(x, df), cross3(rotate(R, shift), f)), df)
         set6(own["G"], l, sub6(get6(own["G"], l), change))
-
-
-@kernel
-def force_to_parent(own, parent):
-    """Add the force of a link to its parent's."""
-    for l in range(LANES):
-        set6(parent["G"], l, add6(get6(parent["G"], l), get6(own["G"], l)))
 
 
 @kernel
@@ -218,7 +204,7 @@ def vary_parameter(system, change, wrench, d_wrench, first, k, work, out):
             vary_place(change.twist[k, i], body[parent[i]], vary[i])
             sum_twists(vary[source[parent[i]]], vary[i])
         if rises[i]:
-            clear_force(vary[i])
+            clear(vary[i]["G"])
     for j in range(system.loads.link.size):
         if change.loads[k, j]:
             i = system.loads.link[j]
@@ -232,7 +218,7 @@ def vary_parameter(system, change, wrench, d_wrench, first, k, work, out):
         if rises[i]:
             add_by_force(column[i], vary[i], first, i, k, out)
             if p < n:
-                force_to_parent(vary[i], vary[p])
+                add_scaled(1.0, vary[i]["G"], vary[p]["G"])
         if moves[i] and p < n and row >= 0:
             moved_to_parent(system.mass_below[i], work.total[row], vary[i], vary[p])
             if load_row >= 0:

@@ -7,6 +7,7 @@ origin (slides that nothing turns are left out of positions). Derivation: docs/t
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import add_scaled, clear
 from mbsim_cli.kernels.algebra.lanes import (
     WIDEST,
     get3,
@@ -208,39 +209,6 @@ def load_link(loads, k, wrench, first, own, total, load_total):
 
 
 @kernel
-def clear_load(load_out):
-    """Empty load matrix."""
-    for l in range(LANES):
-        set9(load_out["D"], l, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-        set3(load_out["f"], l, (0.0, 0.0, 0.0))
-
-
-@kernel
-def to_parent(own, parent):
-    """Add to the parent's sum; about one origin sums need no shifts."""
-    for l in range(LANES):
-        set3(parent["h"], l, add3(get3(parent["h"], l), get3(own["h"], l)))
-        for j in range(6):
-            parent["J"][j, l] += own["J"][j, l]
-        for j in range(6):
-            parent["F"][j, l] += own["F"][j, l]
-        for j in range(9):
-            parent["P"][j, l] += own["P"][j, l]
-        for j in range(3):
-            parent["p"][j, l] += own["p"][j, l]
-
-
-@kernel
-def load_to_parent(own, parent):
-    """Add to the parent's load matrix."""
-    for l in range(LANES):
-        for j in range(9):
-            parent["D"][j, l] += own["D"][j, l]
-        for j in range(3):
-            parent["f"][j, l] += own["f"][j, l]
-
-
-@kernel
 def apply_rates(P, p, w):
     """(tr P w - P w, w x p): force of a matrix of 12 numbers on the angular part of a twist."""
     trace = P[0] + P[4] + P[8]
@@ -291,18 +259,6 @@ def torque_alone(total, column_out):
 
 
 @kernel
-def clear_column(column_out):
-    """A subtree without mass and load takes nothing."""
-    for l in range(LANES):
-        for j in range(6):
-            column_out["H"][j, l] = 0.0
-            column_out["U"][j, l] = 0.0
-            column_out["W"][j, l] = 0.0
-        set3(column_out["B"], l, (0.0, 0.0, 0.0))
-        column_out["torque"][0, l] = 0.0
-
-
-@kernel
 def sweep(system, motion, wrench, first, derivatives, work):
     """Torques of ``LANES`` time points and, where ``derivatives`` are wanted, the columns that they are made of."""
     links, rows, load_rows = system.links, system.rows, system.load_rows
@@ -315,21 +271,31 @@ def sweep(system, motion, wrench, first, derivatives, work):
         if rows[i] == i:
             weigh(links, i, body[i], total[i])
         if load_rows[i] == i:
-            clear_load(load_total[i])
+            clear(load_total[i]["D"])
+            clear(load_total[i]["f"])
     for k in range(system.loads.link.size):
         i = system.loads.link[k]
         load_link(system.loads, k, wrench, first, body[i], total[i], load_total[i])
     for i in range(n - 1, -1, -1):
         row, load_row, p = rows[i], load_rows[i], links.parent[i]
-        if row < 0:
-            clear_column(column[i])
+        if row < 0:  # a subtree without mass and load takes nothing
+            clear(column[i]["H"])
+            clear(column[i]["U"])
+            clear(column[i]["W"])
+            clear(column[i]["B"])
+            clear(column[i]["torque"])
         elif derivatives:
             columns(system.mass_below[i], total[row], column[i])
             if load_row >= 0:
                 load_columns(load_total[load_row], column[i])
         else:
             torque_alone(total[row], column[i])
-        if p < n and row >= 0 and rows[p] == p:
-            to_parent(total[row], total[p])
+        if p < n and row >= 0 and rows[p] == p:  # about one origin sums need no shifts
+            add_scaled(1.0, total[row]["h"], total[p]["h"])
+            add_scaled(1.0, total[row]["J"], total[p]["J"])
+            add_scaled(1.0, total[row]["F"], total[p]["F"])
+            add_scaled(1.0, total[row]["P"], total[p]["P"])
+            add_scaled(1.0, total[row]["p"], total[p]["p"])
         if p < n and load_row >= 0 and load_rows[p] == p:
-            load_to_parent(load_total[load_row], load_total[p])
+            add_scaled(1.0, load_total[load_row]["D"], load_total[p]["D"])
+            add_scaled(1.0, load_total[load_row]["f"], load_total[p]["f"])
