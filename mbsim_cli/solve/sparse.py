@@ -48,6 +48,12 @@ class Sparse(NDArrayOperatorsMixin):
         np.add.at(out, self._column, self._value[:, None] * x[self._row])
         return out
 
+    def __matmul__(self, x: np.ndarray) -> np.ndarray:
+        """The product (n,) with a vector (p,), or (n, k) with an array (p, k)."""
+        if np.ndim(x) > 1:
+            return self.dense @ x
+        return np.bincount(self._row, self._value * x[self._column], self.shape[0])
+
     def __getitem__(self, key: Any) -> Any:
         """Rows (k, p), or other parts, as arrays; all columns are the matrix itself."""
         if isinstance(key, tuple):

@@ -31,6 +31,7 @@ def test_it_is_its_array(pair):
         assert np.array_equal(sparse[key], dense[key])
     x = np.random.default_rng(4).normal(size=(N, 3))
     assert np.allclose(pulled(sparse, x), dense.T @ x, rtol=1e-14)
+    assert np.allclose(sparse @ x[:P, 0], dense @ x[:P, 0], rtol=1e-14)
     assert sparse._dense is None and sparse[:, :P] is sparse and sparse[:, :0].shape == (N, 0)
     assert sparse._dense is None  # until more is asked of it
     for key in ((slice(None), 3), (slice(None), slice(1, 4)), (2, 3), (slice(None), slice(None, None, -1))):
