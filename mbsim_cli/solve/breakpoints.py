@@ -167,23 +167,30 @@ def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterat
         case Law.SPLINE:  # the outermost breakpoints are of straight lines that go on
             last = first + count - 2
             edges += [first + 1, last]
-            edges += [first + 2 + int(k) for k in _jumping(theta, first, count)]
+            edges += [first + 2 + int(k) for k in _jumping(theta, moved, first, count)]
             smooth = sorted({first + 2 + int(k) for k in np.flatnonzero(moved[first + 2 : last])}.difference(edges))
     for numbers, is_smooth in ((edges, False), (smooth, True)):
         for number in numbers:
             yield Breakpoint(float(theta[number].real), (int(number),), is_smooth)
 
 
-def _jumping(theta: np.ndarray, first: int, count: int) -> np.ndarray:
-    """Inner breakpoints of a table, from its second row on, at which its value or its slope jumps: not of splines."""
-    x = theta[first : first + count].real
-    a, b, c, d = theta[first + count : first + count + 4 * (count - 1)].real.reshape(-1, 4).T
+def _jumping(theta: np.ndarray, moved: np.ndarray, first: int, count: int) -> np.ndarray:
+    """Inner breakpoints of a table, from its second row on, at which its value or its slope jumps: not of splines.
+
+    Those of lines and steps that parameters move count whatever their values are: derivatives jump there.
+    """
+    x, pieces = theta[first : first + count].real, slice(first + count, first + 5 * count - 4)
+    cubics, own = theta[pieces].real.reshape(-1, 4), moved[pieces].reshape(-1, 4)
+    a, b, c, d = cubics.T
     h = np.diff(x)
     value, slope = ((a * h + b) * h + c) * h + d, (3.0 * a * h + 2.0 * b) * h + c
     inner = slice(1, count - 3)  # pieces behind which a row of the table ends that is neither the first nor the last
     gaps = np.abs(d[2:-1] - value[inner]), np.abs(c[2:-1] - slope[inner])
     sizes = np.nanmax(np.abs(d), initial=0.0), np.nanmax(np.abs(c), initial=0.0)
-    return np.flatnonzero((gaps[0] > JUMP * sizes[0]) | (gaps[1] > JUMP * sizes[1]))
+    curves = own[:, :2] | (cubics[:, :2] != 0.0)
+    curved, varied = np.asarray(curves.any(axis=1)), np.asarray(own[:, 2:].any(axis=1))
+    may_jump = (varied[inner] | varied[2:-1]) & ~(curved[inner] | curved[2:-1])
+    return np.flatnonzero((gaps[0] > JUMP * sizes[0]) | (gaps[1] > JUMP * sizes[1]) | may_jump)
 
 
 class EventTime(NamedTuple):
@@ -360,15 +367,15 @@ def bends(problem: Problem) -> bool:
     those that lie on a whole step.
     """
     model, theta, options = problem.model, problem.theta.real, problem.options
-    laws, unmoved = model.laws, np.full(len(theta), False)
+    laws, moved = model.laws, movable(problem)
     heads = np.concatenate([laws_of_forces(model), model.constraints.law])
     of_time = {term for law in heads.tolist() for term in terms_of(laws, law)}
     others = {*np.flatnonzero(laws.kind == Law.SPLINE).tolist()} - of_time  # setdiff1d would import numpy.ma
-    if any(_jumping(theta, int(laws.theta[k]), int(laws.count[k])).size for k in others):
+    if any(_jumping(theta, moved, int(laws.theta[k]), int(laws.count[k])).size for k in others):
         return True
     if not isinstance(model.signals, NoSignals) and np.isin(model.signals.code, BENDING).any():
         return True
-    points = breakpoints_of_laws(laws, theta, unmoved, heads) if not options.integrated else []
+    points = breakpoints_of_laws(laws, theta, moved, heads) if not options.integrated else []
     edges = [point for point in points if not point.smooth and point.numbers not in problem.stops]
     steps = [point.time / options.step for group in groups_in_run(edges, options.end) for point in group]
     return any(abs(count - round(count)) > WHOLE * max(1.0, count) for count in steps)

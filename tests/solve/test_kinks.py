@@ -314,6 +314,59 @@ def test_integrals_follow_forces_that_jump_within_one_output_interval(integrator
         assert not assembled.warnings
 
 
+PUSHED = """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {PARAMETERS}
+bodies: {cart: {mass: 2}}
+joints: {rail: {type: prismatic, bodies: [ground, cart], point: origin, axis: x}}
+laws: {u: {type: spline, between: BETWEEN, times: [TIMES], values: [NAMES]}}
+forces: {push: {type: drive, coordinate: rail.displacement, law: u}}
+sensors: {F: {type: force, force: push}, x: {type: coordinate, coordinate: rail.displacement}}
+objectives: {way: {final: x}, effort: {integral: F**2}}
+analysis: {formulation: recursive, integrator: INTEGRATOR, step: 0.05, duration: 2, SENSITIVITY}
+"""
+ROWS = 8  # a quarter of a second each
+
+
+def pushed(value, between, integrator, method):
+    """The file of a cart, 2 kg, that a force with so many values pushes, all of them alike."""
+    names = [f"u_{k}" for k in range(ROWS + (between == "linear"))]
+    values = [*names, names[-1]] if between == "constant" else names
+    filled = {
+        "PARAMETERS": ", ".join(f"{name}: {value}" for name in names),
+        "TIMES": ", ".join(str(0.25 * k) for k in range(ROWS + 1)),
+        "NAMES": ", ".join(values),
+        "BETWEEN": between,
+        "INTEGRATOR": integrator,
+        "SENSITIVITY": f"sensitivity: {{method: {method}, parameters: all}}",
+    }
+    return re.sub("|".join(filled), lambda found: filled[found[0]], PUSHED)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+@pytest.mark.parametrize("between", ["constant", "linear"])
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_derivatives_by_pieces_of_a_law_that_are_alike(value, between, integrator, method):
+    """As by a control before its optimisation: steps went across where pieces meet, for no value jumps there."""
+    text = pushed(value, between, integrator, method)
+    assembled = build(spec.load("m.yaml", texts={"m.yaml": text}), Settings(), None)
+    assert len(assembled.problem.splits) == (ROWS - 1) * (between == "constant" or integrator == "rk4")
+    found, h = evaluate(assembled.problem, assembled.objectives), 2.0 / ROWS
+    begin = h * np.arange(ROWS)
+    if between == "constant":  # the way of a push in a piece: its impulse, times the time from its middle on
+        way, effort = h * (2.0 - begin - h / 2.0), np.full(ROWS, h)
+    else:  # of rising and of falling parts
+        falls, rises = h / 2.0 * (2.0 - begin - h / 3.0), h / 2.0 * (2.0 - begin - 2.0 * h / 3.0)
+        way, effort = np.append(falls, 0.0) + np.insert(rises, 0, 0.0), np.full(ROWS + 1, h)
+        effort[[0, -1]] = h / 2.0
+    np.testing.assert_allclose(found["way"].gradient, way / 2.0, rtol=1e-11)
+    np.testing.assert_allclose(found["effort"].gradient, 2.0 * value * effort, rtol=1e-11)
+    assert not assembled.warnings
+
+
 BENT = {  # forces that bend, and derivatives of the impulse and of the way by a and b
     "h*max(t - a, 0)": lambda a, b: [[-(END - a), 0.0], [-((END - a) ** 2) / 2, 0.0]],
     "h*max(t - a, 0, t - b)": lambda a, b: [[-(END - a), 0.0], [-((END - a) ** 2) / 2, 0.0]],

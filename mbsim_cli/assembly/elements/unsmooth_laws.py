@@ -17,7 +17,7 @@ import numpy as np
 from mbsim_cli.assembly.elements.laws import WITHIN
 from mbsim_cli.errors import counted
 from mbsim_cli.kernels.drivers.stepping import MEETS
-from mbsim_cli.kernels.elements.laws import law_third, law_value
+from mbsim_cli.kernels.elements.laws import law_third, law_value, law_variation
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options, Problem, Split
 from mbsim_cli.solve.breakpoints import (
@@ -149,19 +149,38 @@ def check_sides(problem: Problem, laws: Sequence[int], issue: Callable[..., None
                 issue(problem.names.laws[law], message, "define it there, or let the time lie between output times")
 
 
-def _jumping_forces(problem: Problem, order: int = 0) -> Iterator[tuple[int, list[Breakpoint], float, float]]:
+def _jumping_forces(
+    problem: Problem, order: int = 0, *, varied: bool = False
+) -> Iterator[tuple[int, list[Breakpoint], float, float]]:
     """Laws of forces and their breakpoints at times during a run at which they jump, and their values on both sides.
 
-    With ``order`` 1 their first derivatives.
+    With ``order`` 1 their first derivatives; if ``varied``, also where derivatives by parameters jump, but for those
+    that move the times.
     """
     laws, theta = problem.model.laws, problem.theta
     for law in dict.fromkeys(laws_of_forces(problem.model).tolist()):
-        groups = groups_in_run(_edges(problem, law), problem.options.end)
+        edges = _edges(problem, law)
+        groups = groups_in_run(edges, problem.options.end)
         largest = _largest(problem, law, order) if groups else 0.0
+        dtheta = _along(problem, edges) if groups and varied else None
         for group in groups:
-            before, behind = (law_value(laws, theta, law, time)[order] for time in _beside(problem, group))
+            times = _beside(problem, group)
+            before, behind = (law_value(laws, theta, law, time)[order] for time in times)
             if abs(behind - before) > JUMP * max(abs(before), abs(behind), largest):
                 yield law, group, before, behind
+            elif dtheta is not None:
+                one, other = (float(law_variation(laws, theta, dtheta, 0, law, time)[order]) for time in times)
+                if abs(other - one) > JUMP * max(abs(one), abs(other)):
+                    yield law, group, before, behind
+
+
+def _along(problem: Problem, edges: Sequence[Breakpoint]) -> np.ndarray:
+    """Derivatives (len(theta), 1) of theta along a direction of all parameters but those that move the edges."""
+    p = problem.theta_rho.shape[1]
+    moving = problem.theta_rho[[number for point in edges for number in point.numbers]].any(axis=0)
+    # neither alike nor in line, so that neither steps nor slopes cancel
+    weights = np.where(moving, 0.0, 0.5 + 0.618 * np.arange(p) ** 2 % 1.0)
+    return np.asarray(problem.theta_rho @ weights)[:, None]
 
 
 def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
@@ -180,10 +199,11 @@ def splits_of(problem: Problem, *, of_sums: bool) -> tuple[Split, ...]:
     edges = list(driving_edges(problem))
     impulses = {point for edge in edges if edge.rate_jumps for point in edge.points}
     of_forces = (laws_of_forces(problem.model) if of_sums else laws_that_move(problem)).tolist()
-    jumps_of_forces = (group for law, group, *_ in _jumping_forces(problem) if law in of_forces)
+    jumps_of_forces = (group for law, group, *_ in _jumping_forces(problem, varied=True) if law in of_forces)
     jumping = acceleration_jumps(edges).keys() | {point for group in jumps_of_forces for point in group}
     by_steps = of_sums and options.analysis == "forward_dynamics"
-    bending = () if by_steps and (options.adaptive or not options.integrated) else _jumping_forces(problem, 1)
+    bend = not by_steps or (options.integrated and not options.adaptive)
+    bending = _jumping_forces(problem, 1, varied=True) if bend else ()
     corners = {point for law, group, *_ in bending for point in group if law in of_forces}
     bends = list(_bends(problem, driving)) if options.analysis != "forward_dynamics" else []
     of_all = [*driving.tolist(), *of_forces]
@@ -428,7 +448,7 @@ def _times(problem: Problem, law: int) -> list[float]:
 
 def _edges(problem: Problem, law: int) -> list[Breakpoint]:
     """Breakpoints of a law where it may have fewer than two continuous derivatives."""
-    points = breakpoints_of_law(problem.model.laws, problem.theta, np.full(len(problem.theta), False), law)
+    points = breakpoints_of_law(problem.model.laws, problem.theta, movable(problem), law)
     return [point for point in points if not point.smooth]
 
 
