@@ -97,10 +97,12 @@ def command(
     if not (parameters or gradient or over) and (curves := response_curves(contents, names, labels)):
         return _write(picture, lambda: _responses(contents, curves), json, quiet, force)
 
-    common = contents[0].title if len({content.title for content in contents}) == 1 else ""
-    title = labels[0] if label and len(labels) == 1 else common
-    choose = lambda: Chooser(contents).choose(names, parameters, gradient, over)  # noqa: E731
-    _write(picture, lambda: _histories(contents, labels, choose(), title), json, quiet, force)
+    def histories() -> _Picture:
+        chosen = Chooser(contents).choose(names, parameters, gradient, over)
+        name = contents[0].title if len({content.title for content in contents}) == 1 else ""
+        return _histories(contents, labels, chosen, labels[0] if label and len(labels) == 1 else name)
+
+    _write(picture, histories, json, quiet, force)
 
 
 def _refuse(option: str, does: str, others: dict[str, Any]) -> None:

@@ -91,9 +91,8 @@ class Statics:
         self.still = Instant(problem, start.theta, np.zeros((size, 0), start.dtype), start)
         self.unit = Instant(problem, start.theta, np.zeros((size, padded(n)), start.dtype), start)
         self.unit.sens.z[:, :n] = np.eye(n)
-        self.stiffness = self.unit.out.dG[
-            :, :n
-        ]  # derivative (n, n) of forces at the state that ``unit`` evaluated last
+        # derivative (n, n) of the forces by the coordinates, at the state that ``unit`` evaluated last
+        self.stiffness = self.unit.out.dG[:, :n]
         self._weight = _weights(start)
         self._rows = scales.rows  # units of constraints
         self._units = np.where(among(columns, TRANSLATIONS), scales.size, 1.0)  # rad, or the mechanism's size

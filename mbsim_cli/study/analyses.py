@@ -90,8 +90,10 @@ class ForwardDynamics(Analysis):
                 request.between()
             return self._swept(changed, other, request._replace(adjoints=adjoints))
 
+        def alone(adjoints: "Seen") -> "Pulled":
+            return self._swept(problem, tape, request._replace(adjoints=adjoints))
+
         theta = tape.initial.theta if np.iscomplexobj(tape.initial.theta) else problem.theta
-        alone = lambda adjoints: self._swept(problem, tape, request._replace(adjoints=adjoints))  # noqa: E731
         return pull_back_sides(problem, theta, request.adjoints, alone, sweep)
 
     @staticmethod

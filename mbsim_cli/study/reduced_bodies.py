@@ -77,8 +77,7 @@ class Kind(NamedTuple):
 def kind_of(path: Path) -> Kind:
     """The kind that a file's name asks for; raise UsageError."""
     if path.suffix.lower() == ASCII:
-        write = lambda path, sid, *_: path.write_text(sid_text(sid), "latin-1", errors="replace")  # noqa: E731
-        return Kind(write, True, lambda sid: _OF_TEXT[bool(sid.design)])
+        return Kind(_write_text, True, lambda sid: _OF_TEXT[bool(sid.design)])
     if path.suffix.lower() == VTU:
         return Kind(
             _write_mesh,
@@ -89,6 +88,10 @@ def kind_of(path: Path) -> Kind:
     if not path.name.endswith(HDF5_NAME):
         raise UsageError(f"-o {path}: standard input data end in {HDF5_NAME} or .SID_FEM, a mesh for viewers in .vtu")
     return Kind(sid_file.write_sid, True)
+
+
+def _write_text(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None) -> None:
+    path.write_text(sid_text(sid), "latin-1", errors="replace")
 
 
 def _write_mesh(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None) -> None:

@@ -128,9 +128,7 @@ class LawTable:
                 return [Term(Law.POLYNOMIAL, len(law.coefficients), lambda: numbers.vector(law.coefficients))]
             case "harmonic":
                 kind, count = (Law.SINE_POWER, law.power) if law.power > 1 else (Law.HARMONIC, 4)
-                rate, turn = (law.angular_frequency, 1.0) if law.frequency is None else (law.frequency, 2.0 * pi)
-                sine = lambda: (numbers(law.offset), numbers(law.amplitude), turn * numbers(rate), numbers(law.phase))  # noqa: E731
-                return [Term(kind, count, sine)]
+                return [Term(kind, count, lambda: _sine(numbers, law))]
             case "smooth_step":
                 return [Term(Law.SMOOTH_STEP, 4, lambda: numbers.vector((law.start, law.end, law.from_, law.to)))]
             case "one_sided":
@@ -181,6 +179,12 @@ WITHIN = [k * 0.6180339887498949 % 1.0 for k in range(1, 8)]  # of a piece: wher
 _ASIDE = 0.1  # of the argument: how far from the outermost break
 _JUMP = 1e-6  # change that is a jump, over the largest value
 _ROUNDED = 1e-12  # round-off of an argument
+
+
+def _sine(numbers: Numbers, law: Any) -> tuple[Scalar, ...]:
+    """Coefficients of a sine."""
+    omega = numbers(law.angular_frequency) if law.frequency is None else 2.0 * pi * numbers(law.frequency)
+    return (numbers(law.offset), numbers(law.amplitude), omega, numbers(law.phase))
 
 
 def _joined(numbers: Numbers, law: Any) -> Term:
@@ -281,5 +285,9 @@ class RoadTable:
 
     def _bump(self, road: Any, position: Any) -> Term:
         n = self._system.geometry.numbers
-        wave = lambda: (0.0, n(road.height), pi / n(road.length), -pi / n(road.length) * n(position))  # noqa: E731
-        return Term(Law.SINE_POWER, 3, wave).within(lambda: n(position), lambda: n(position) + n(road.length))
+
+        def block() -> tuple[Scalar, ...]:
+            omega = pi / n(road.length)
+            return 0.0, n(road.height), omega, -omega * n(position)
+
+        return Term(Law.SINE_POWER, 3, block).within(lambda: n(position), lambda: n(position) + n(road.length))
