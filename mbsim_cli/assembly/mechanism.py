@@ -250,16 +250,7 @@ NO_INERTIA = 1e-11  # eigenvalue of the scaled mass matrix
 def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
     """Record open loops, too many independent coordinates, and motions without inertia."""
     if closing.conflict > 0:
-        declared = [problem.names.coordinates[i] for i in np.flatnonzero(problem.independent & closing.noticed)]
-        declared += [f"{joint}" for joint in system.topology.cut if joints.independent(system.joints[joint])]
-        last = declared[-1].lstrip("-").partition(".")[0] if declared else next(iter(system.joints))
-        motions = {c.coordinate: name for name, c in system.model_file.constraints.items() if c.type == "motion"}
-        given = [f"; the motion {motions[name]!r} gives {name} already" for name in declared if name in motions]
-        system.issue(
-            f"joints.{last}.initial.independent",
-            f"dependent coordinates are declared independent, {closing.conflict} too many: {', '.join(declared)}",
-            f"the mechanism has mobility {closing.mobility - system.states}{''.join(given)}",
-        )
+        _check_independence(system, problem, closing)
     else:
         _check_loops(system, problem, closing)
         for name in opposed(system, closing.at, system.topology.cut) if closing.is_closed else ():
@@ -381,6 +372,20 @@ def opposed(system: System, at: Poses, names: Iterable[str]) -> list[str]:
                 found.append(name)
                 break
     return found
+
+
+def _check_independence(system: System, problem: Problem, closing: Closing) -> None:
+    """Name the declared coordinates of which ``closing.conflict`` are too many."""
+    declared = [problem.names.coordinates[i] for i in np.flatnonzero(problem.independent & closing.noticed)]
+    declared += [f"{joint}" for joint in system.topology.cut if joints.independent(system.joints[joint])]
+    last = declared[-1].lstrip("-").partition(".")[0] if declared else next(iter(system.joints))
+    motions = {c.coordinate: name for name, c in system.model_file.constraints.items() if c.type == "motion"}
+    given = [f"; the motion {motions[name]!r} gives {name} already" for name in declared if name in motions]
+    system.issue(
+        f"joints.{last}.initial.independent",
+        f"dependent coordinates are declared independent, {closing.conflict} too many: {', '.join(declared)}",
+        f"the mechanism has mobility {closing.mobility - system.states}{''.join(given)}",
+    )
 
 
 def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:

@@ -77,21 +77,24 @@ def element_axis(field: str) -> str:
     return f"element_of_{field}"
 
 
-def _motion(names: Names, inverse: bool):
-    """Coordinates, with multipliers and sensitivities, or in inverse dynamics with torques."""
+def _coordinates(names: Names, inverse: bool):
     for kind, rate in zip(KINEMATIC, RATES, strict=True):
         path, units = f"coordinates/{kind}", _rated(names.coordinate_units, rate)
         yield Variable(path, ("coordinate",), attrgetter(kind), units)
         if not inverse:
             axes, value = ("coordinate", "parameter"), attrgetter(f"d_{kind}")
             yield Variable(f"sensitivity/{path}", axes, value, units, names.parameter_units)
-    if not inverse:
-        forces = tuple(map(force_on, names.constraint_units))
-        for kind, field, rate in _MULTIPLIERS:
-            yield Variable(f"multipliers/{kind}", ("constraint",), attrgetter(field), _rated(forces, rate))
-        path, axes = "sensitivity/multipliers/lambda", ("constraint", "parameter")
-        yield Variable(path, axes, attrgetter("d_lambda"), forces, names.parameter_units)
-        return
+
+
+def _multipliers(names: Names):
+    forces = tuple(map(force_on, names.constraint_units))
+    for kind, field, rate in _MULTIPLIERS:
+        yield Variable(f"multipliers/{kind}", ("constraint",), attrgetter(field), _rated(forces, rate))
+    path, axes = "sensitivity/multipliers/lambda", ("constraint", "parameter")
+    yield Variable(path, axes, attrgetter("d_lambda"), forces, names.parameter_units)
+
+
+def _torques(names: Names):
     torque = tuple(map(force_on, names.coordinate_units))
     yield Variable("torque", ("coordinate",), attrgetter("torque"), torque)
     for kind, rate in zip(KINEMATIC, RATES, strict=True):
@@ -359,8 +362,9 @@ class Origin(NamedTuple):
     @property
     def variables(self) -> list[Variable]:
         """Every dataset along time, in the order of the format."""
-        rows = [*_motion(self.names, self.inverse), *_sensors(self.names, self.sensors)]
-        rows += () if self.inverse else _diagnostics(self.names)
+        names, inverse = self.names, self.inverse
+        rows = [*_coordinates(names, inverse), *(_torques(names) if inverse else _multipliers(names))]
+        rows += [*_sensors(names, self.sensors), *(() if inverse else _diagnostics(names))]
         if not self.sensitivities:
             rows = [row for row in rows if not row.path.startswith("sensitivity")]
         known = self.axes

@@ -56,9 +56,9 @@ def place_of_columns(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: A
 
 
 def motion_of_columns(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: Any, share: float = 1.0) -> np.ndarray:
-    """E (columns, n) at the coordinates z (n,): columns move by E times the rates of the coordinates.
+    """Rows (columns, n) of L plus a share of P q at the coordinates z (n,), for columns L q + q . P q / 2.
 
-    Rows of L, and a ``share`` of P q, for columns that move by L q + q . P q / 2.
+    With a ``share`` of 1 these are the derivatives E: columns move by E times the rates of the coordinates.
     """
     first = of_columns(tree, tree.elastic[tree.node_body])
     count = np.diff(tree.elastic)[tree.node_body]

@@ -63,6 +63,7 @@ def _linear_terms(sid: StandardInput) -> Iterator[str]:
 
 
 def _masses(sid: StandardInput) -> Iterator[str]:
+    """Contradictions of inertia: the skew part of Gr, principal moments, stiffening, Ct."""
     skew = (sid.Gr.M0 - sid.Gr.M0.transpose(0, 2, 1)) / 2
     most = 2 * np.sqrt(np.abs(np.trace(sid.J.M0)) * np.abs(sid.Me.M0).max())  # that a body of such inertia has
     defect = np.abs(skew + tilde(sid.Cr.M0)).max(initial=0.0) / most if most else 0.0
@@ -86,6 +87,7 @@ def _masses(sid: StandardInput) -> Iterator[str]:
 
 
 def _modes(sid: StandardInput) -> Iterator[str]:
+    """Labels that state other frequencies, and damping beyond critical."""
     from scipy.linalg import eigh
 
     stated = [float(found[1]) for name in sid.modes if (found := re.search(r"([-+.\deE]+)\s*Hz", name))]

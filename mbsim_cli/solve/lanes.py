@@ -132,7 +132,7 @@ def run_constrained(
 def _begun(begin: Callable[[Problem], Any], problems: Sequence[Problem]) -> tuple[list[Any], list[Any]]:
     """The runs that ``begin`` makes of problems, and those that differ from the first only in numbers of the model.
 
-    The run is None of a problem that cannot start, which the run alone will report.
+    A run is None where its problem cannot start; running it alone reports why.
     """
     runs: list[Any] = []
     for problem in problems:

@@ -11,8 +11,8 @@ from typing import Any
 
 from mbsim_cli.spec.base import Spec, signed
 from mbsim_cli.spec.bodies import Body
-from mbsim_cli.spec.expressions.number import Expression, Number, read_by
-from mbsim_cli.spec.expressions.syntax import ExpressionError
+from mbsim_cli.spec.expressions.number import TIME, Expression, Number, read_by
+from mbsim_cli.spec.expressions.syntax import CONSTANTS, ExpressionError
 from mbsim_cli.spec.forces import AppliedTorque, Drive
 from mbsim_cli.spec.joints import DisplacementInitial, Friction, Prismatic
 from mbsim_cli.spec.reading.messages import Path
@@ -148,8 +148,10 @@ def signal_of(maker: Maker, key: str, number: Number) -> str:
     text, model = number.text.strip() if number.literal is None else "", maker.review.model
     if text not in model.laws or text in {*model.parameters, *model.constants}:
         return text_of(number)
-    if text in model.sensors:
-        maker.report(key, f"{text!r} is a law, and also a sensor or state", "give one of them another name")
+    made = {name for name, spec in model.controllers.items() if isinstance(spec, Delay | TransferFunction)}
+    if text in {*model.sensors, *made, TIME, *CONSTANTS}:  # states have sensors by now
+        message = f"{text!r} is a law, and also a sensor, a state, a controller or a name of expressions"
+        maker.report(key, message, "give the law another name")
     try:
         called = [*read_by(f"{text}(t)").laws] == [text]
     except ExpressionError:
@@ -242,14 +244,14 @@ def _delay(maker: Maker, name: str, spec: Delay) -> None:
 
 def _pade(m: int, n: int) -> tuple[list[float], list[float]]:
     """Coefficients, lowest power first, of numerator (m) and denominator (n) of exp(-x), the former without signs."""
-    below, above = (
-        [
+
+    def of(degree: int) -> list[float]:
+        return [
             factorial(m + n - k) * factorial(degree) / (factorial(m + n) * factorial(k) * factorial(degree - k))
             for k in range(degree + 1)
         ]
-        for degree in (m, n)
-    )
-    return below, above
+
+    return of(m), of(n)
 
 
 def _transfer_function(maker: Maker, name: str, spec: TransferFunction) -> None:

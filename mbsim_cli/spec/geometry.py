@@ -149,7 +149,7 @@ def axis_frames(
     turned = frame_b = frame(b)
     if not dot(real(a), real(b)) > OPPOSITE:
         b, turned = scale(-1.0, b), turn_about(frame_b, 0)
-    # half turns about b and about the direction midway to a: accurate also for nearly opposite vectors
+    # the smallest rotation from b to a, by half turns about b and about the direction midway: accurate for all
     return product(product(_half_turn(unit(add(b, a))), _half_turn(b)), turned), frame_b
 
 

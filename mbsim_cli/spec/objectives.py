@@ -99,8 +99,8 @@ class Objective(Described):
     @model_validator(mode="after")
     def _one_kind(self) -> "Objective":
         given = [kind for kind in KINDS if getattr(self, kind) is not None]
-        choice = "integral, mean, rms, maximum, minimum, final, at, expression, gain, phase or a number of a mode"
-        require_one(f"one of {' and '.join(given) or choice}", len(given) != 1)  # an included file may state another
+        kinds = "integral, mean, rms, maximum, minimum, final, at, expression, gain, phase or a number of a mode"
+        require_one(f"only one of {', '.join(given)}" if given else f"one of {kinds}", len(given) != 1)
         require_one("maximum or minimum beside sharpness", self.sharpness is not None and given[0] not in EXTREMES)
         require_one("phase and frequency together", self.phase is not None and self.phase.frequency is None)
         return self

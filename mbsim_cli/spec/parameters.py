@@ -161,8 +161,8 @@ def _number(model: ModelFile, name: str, value: float | str) -> Number:
 def with_numbers(model_file: ModelFile, values: Mapping[str, float]) -> str:
     """The text of the model file where parameters and constants have these values, comments and layout kept.
 
-    One that an included file defines is stated in the file itself, as values of controls are. Raises UsageError where a
-    value cannot be written: it stands as an alias, or a repetition makes it.
+    A parameter, constant or control that an included file defines is added to the file itself. Raises UsageError where
+    a value cannot be written: it stands as an alias, or a repetition makes it.
     """
     source = model_file.source
     text = source.text

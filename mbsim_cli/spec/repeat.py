@@ -456,12 +456,8 @@ class _Writer:
             here = f"{instance.removesuffix(')')}, {counted})" if instance else f" (in {join(path)}, {counted})"
             parts, inside, size = block.variant(first, last)
             self._made += size
-            given = parts.get("with")
             try:
-                # each of what stands under ``with`` is read with those before it
-                for key, part in zip(given.keys, given.below, strict=True) if given is not None else ():
-                    made = part.node.value if part.text is None else part.text.make(values, read)
-                    values[key.text] = self._reader.value(part.node, made, values)
+                self._give(parts.get("with"), values)
                 for section, part in parts.items():
                     if section != "with":
                         self._add(self._sections, section, part.make(values, read, here))
@@ -489,6 +485,12 @@ class _Writer:
                 yield from self._instances(block, inside, {**values, **way})
             else:
                 yield {**values, **way}, place == 0, place + 1 == count
+
+    def _give(self, given: Part | None, values: dict[str, Value]) -> None:
+        """Add what stands under ``with``, each read with those before it."""
+        for key, part in zip(given.keys, given.below, strict=True) if given is not None else ():
+            made = part.node.value if part.text is None else part.text.make(values, self._reader.read)
+            values[key.text] = self._reader.value(part.node, made, values)
 
     def _add(self, entries: dict[str, Node], key: str, made: Node) -> None:
         """Add a node to a mapping; mappings are merged key by key, anything else must not be there yet."""

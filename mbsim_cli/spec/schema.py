@@ -106,6 +106,6 @@ def _plain(part: Any) -> Any:
     # members of a union may overlap for a schema that are told apart by their content: anyOf, not oneOf
     if isinstance(part, dict):
         part = {("anyOf" if key == "oneOf" else key): _plain(entry) for key, entry in part.items()}
-        part = {key: entry for key, entry in part.items() if key != "title" or not isinstance(entry, str)}
-        return {key: entry for key, entry in part.items() if key != "default" or entry is not None}
+        names, nothing = [key for key in ("title",) if isinstance(part.get(key), str)], ("default", None)
+        return {key: entry for key, entry in part.items() if key not in names and (key, entry) != nothing}
     return [_plain(entry) for entry in part] if isinstance(part, list) else part

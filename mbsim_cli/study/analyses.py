@@ -182,7 +182,6 @@ class Equilibrium(Analysis):
     """Static equilibrium: a single time point at rest."""
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
-    diagnostics = health.RestHealth
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
         """The one time point."""
@@ -199,6 +198,10 @@ class Equilibrium(Analysis):
             for _ in self.solve(problem, tape=tape):
                 pass
         return pull_back_equilibrium(problem, tape, *request)
+
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.RestHealth:
+        """Stability, natural frequencies, and coordinates that no force determines."""
+        return health.RestHealth(problem, objectives)
 
 
 # Kinematics: a motion that laws determine completely, and the forces that it needs.
@@ -236,7 +239,6 @@ class Modes(Analysis):
     """One time point, and the modes about it."""
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
-    diagnostics: Callable[..., health.Diagnostics] = health.ModalHealth
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
         """The one time point; numbers are those of the problem."""
@@ -244,17 +246,23 @@ class Modes(Analysis):
 
         return modes(problem)
 
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.Diagnostics:
+        """Stability, equal eigenvalues, motions that are not steady."""
+        return health.ModalHealth(problem, objectives)
+
 
 class FrequencyResponse(Modes):
     """One time point, and the frequency response of small motions about it."""
-
-    diagnostics = health.ResponseHealth
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
         """The one time point; numbers are those of the problem."""
         from mbsim_cli.solve.linear.state_space import responses
 
         return responses(problem)
+
+    def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.Diagnostics:
+        """Stability, and resonances without damping."""
+        return health.ResponseHealth(problem, objectives)
 
 
 # The kinds of analysis, by the name that model files give them; a new one is registered here.

@@ -14,6 +14,7 @@ from mbsim_cli.model.codes import EULER_PARAMETERS
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Drives, Prescribed
 from mbsim_cli.spec.analysis import InverseDynamics
+from mbsim_cli.spec.analysis import MotionTable as TableOfMotion
 from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.spec.reading.messages import suggest
 
@@ -105,21 +106,18 @@ class MotionTable:
         self._system, self._laws, self._loops = system, laws, False
         self._analysis = cast(InverseDynamics, system.model_file.analysis)
         self._spec = self._analysis.motion
-        self._table: Any = self._spec.table
         self._tables: Tables = system.tables
         self._columns: Mapping[str, np.ndarray] = {}
         self._rows: dict[str, int] = {}  # of a mechanism with loops: constraints that give the motion
-        self._listed: list[str] = []  # coordinates that the table gives such a mechanism: those that its columns name
-        if self._table is not None:
-            self._columns = self._tables.columns(self._table, TABLE)
-            self._listed = [name for name in self._table.columns if name not in self._table.arguments]
+        if self._spec.table is not None:
+            self._columns = self._tables.columns(self._spec.table, TABLE)
 
     def add_constraints(self, constraints: ConstraintTable, duration: float) -> None:
         """Prescribe the motion of a mechanism with loops by constraints, which exert no force in the analysis."""
         self._loops, known = True, self._system.coordinates_of_joints
         if self._spec.all is not None:
             self._system.issue(f"{PATH}.all", FEWER, "give laws to as many coordinates as there are freedoms")
-        if self._table is not None and not self._listed:
+        if self._spec.table is not None and not self._listed:
             hint = "name as many coordinates under columns as there are freedoms"
             self._system.issue(TABLE, FEWER, hint)
         for name in sorted({*self._spec.laws, *self._listed}):
@@ -133,6 +131,12 @@ class MotionTable:
                 self._rows[name] = constraints.add(f"motion {name}", measure, start, law)
             self._system.stands_at[f"constraints.motion {name.partition('.')[0]}"] = path
 
+    @property
+    def _listed(self) -> list[str]:
+        """Coordinates that the table gives a mechanism with loops: those that its columns name."""
+        table = self._spec.table
+        return [] if table is None else [name for name in table.columns if name not in table.arguments]
+
     def _start(self, name: str, duration: float) -> Callable[[], tuple[Scalar]]:
         """Initial value of a coordinate in the table; zero if a law prescribes it."""
         if name in self._spec.laws:
@@ -143,6 +147,12 @@ class MotionTable:
         value = hermite(time, with_slopes(time, table), np.zeros(1))[0][0, 0] if table.size else 0.0
         factor, numbers = self._table.scale.get(name), self._system.geometry.numbers
         return lambda: (value * (1.0 if factor is None else numbers(factor)),)
+
+    @property
+    def _table(self) -> TableOfMotion:
+        """The table of the file, which must have one."""
+        assert self._spec.table is not None
+        return self._spec.table
 
     def drives(self, constraints: ConstraintTable) -> Drives:
         """Equations that prescribe the motion of a mechanism with loops, and its drives; records issues."""
@@ -224,7 +234,7 @@ class MotionTable:
                 and (law[i] == NONE or (name not in self._spec.laws and column.kind in EULER_PARAMETERS))
             ):
                 self._missing(name, column)
-        if (given := self._table) is not None:
+        if (given := self._spec.table) is not None:
             read = {*(names[i] for i in from_table), *self._rows, *given.arguments}
             for key in ("columns", "scale"):
                 for name in set(getattr(given, key)) - read:
@@ -246,7 +256,7 @@ class MotionTable:
             table_time=time,
             table=table,
             table_scale=factors,
-            extrapolate="none" if self._table is None else self._table.extrapolate,
+            extrapolate="none" if self._spec.table is None else self._spec.table.extrapolate,
             torque_rows=torque_rows,
         )
 
@@ -260,14 +270,14 @@ class MotionTable:
         return self._laws.number(self._spec.all, f"{PATH}.all")
 
     def _in_table(self, name: str) -> bool:
-        if self._table is None or name in self._spec.laws:
+        if self._spec.table is None or name in self._spec.laws:
             return False
         if self._loops:
             return name in self._listed
-        return name in self._table.columns or name in self._columns
+        return name in self._spec.table.columns or name in self._columns
 
     def _missing(self, name: str, column: Any) -> None:
-        if self._table is not None and self._columns:
+        if self._spec.table is not None and self._columns:
             hint = suggest(name, list(self._columns)) or "name its column under columns"
             self._system.issue(
                 f"{PATH}.table", f"nothing gives the motion of {name!r}: the table has no such column", hint
@@ -275,13 +285,13 @@ class MotionTable:
         elif column.kind in EULER_PARAMETERS:
             hint = "laws or table give all four, of unit length together"
             self._system.issue(PATH, f"nothing gives the motion of the Euler parameter {name!r}", hint)
-        elif self._table is None:
+        elif self._spec.table is None:
             self._system.issue(
                 PATH, f"nothing gives the motion of {name!r}", "give it a law under laws, or one for all"
             )
 
     def _read(self, names: list[str], duration: float) -> tuple[np.ndarray, np.ndarray]:
-        spec = self._table
+        spec = self._spec.table
         if spec is None:
             return np.zeros(0), np.zeros((1, 0, 0))
         suffixes = _SUFFIXES if spec.derivatives == "table" else _SUFFIXES[:1]

@@ -64,10 +64,6 @@ class ElasticBody:
         with numbers.recorded() as read:
             self._supplied = source(model_file, name, numbers)
         self.sid, self.mesh, self.share = self._supplied.sid, self._supplied.mesh, self._supplied.share
-        self.n = self.sid.n  # elastic coordinates
-        self.coordinates = [f"q{k + 1}" for k in range(self.n)]  # their names
-        rates = getattr(getattr(self.spec, "initial", None), "velocity", None)
-        self.rated = set(self.coordinates if rates is not None else ())  # those whose initial rates the file states
         self.spanned = self.sid, *self._supplied.directions
         self._read = frozenset(read)
         self._moved: tuple[str | None, StandardInput] = None, self.sid
@@ -78,6 +74,21 @@ class ElasticBody:
         self._single = shown | moved  # coordinates, from 0, that sensors show by themselves, or that start elsewhere
         self.undefined: dict[str, str] = {}  # by parameters: why there are no derivatives
         self.parted: dict[str, set[int]] = {}  # by parameters: modes of equal frequencies that they give others
+
+    @property
+    def n(self) -> int:
+        """Number of elastic coordinates."""
+        return self.sid.n
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of the elastic coordinates."""
+        return [f"q{k + 1}" for k in range(self.n)]
+
+    @property
+    def rated(self) -> set[str]:
+        """Those whose initial rates the file states."""
+        return set(self.coordinates) if getattr(self.spec.initial, "velocity", None) is not None else set()
 
     def current(self) -> "StandardInput":
         """The data at the present numbers."""

@@ -215,7 +215,13 @@ class PairTable:
         down: list[int] = []
         while a != b:
             # a body has a higher number than all that carry it, so the higher one is never the common ancestor
-            body, columns = (a, up) if a > b else (b, down)
-            columns += range(self._first_column[body + 1] - 1, self._first_column[body] - 1, -1)
-            a, b = (self._parent[a], b) if a > b else (a, self._parent[b])
+            if a > b:
+                up += self._columns_of(a)
+                a = self._parent[a]
+            else:
+                down += self._columns_of(b)
+                b = self._parent[b]
         return down + up, len(down)
+
+    def _columns_of(self, body: int) -> range:
+        return range(self._first_column[body + 1] - 1, self._first_column[body] - 1, -1)

@@ -25,7 +25,7 @@ def sort(reads: Mapping[str, Sequence[str]]) -> tuple[list[str], list[list[str]]
     order: list[str] = []
     cycles: list[list[str]] = []
     closed: dict[str, bool] = {}  # False while the name is on the path
-    path = [("", list(reads)[::-1])]  # from one that reads them all
+    path = [("", list(reads)[::-1])]  # from an unnamed one that reads all of them
     while path:
         name, ahead = path[-1]
         if not ahead:
@@ -40,7 +40,7 @@ def sort(reads: Mapping[str, Sequence[str]]) -> tuple[list[str], list[list[str]]
         elif following in reads and following not in closed:
             closed[following] = False
             path.append((following, list(reads[following])[::-1]))
-    return order[:-1], cycles
+    return order[:-1], cycles  # without the unnamed one
 
 
 def shown(cycle: Sequence[str]) -> str:

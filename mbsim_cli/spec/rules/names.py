@@ -162,10 +162,8 @@ class References:
 
     def __init__(self, review: Review):
         self.review = review
-        self.points, self.vectors = (
-            {n: set(one.bodies if isinstance(one, DesignPoint | DesignVector) else one) for n, one in section.items()}
-            for section in (review.model.points, review.model.vectors)
-        )
+        self.points = {name: _carriers(point) for name, point in review.model.points.items()}
+        self.vectors = {name: _carriers(vector) for name, vector in review.model.vectors.items()}
 
     def look_up(self, found: Reference) -> None:
         """Check that what a reference names exists."""
@@ -337,6 +335,10 @@ def _nodes(review: Review, name: str) -> tuple[str, ...] | None:
         return ()
     nodes = getattr(body.flexible, "nodes", None)
     return None if nodes is None else tuple(nodes)
+
+
+def _carriers(given: Any) -> set[str]:
+    return set(given.bodies) if isinstance(given, DesignPoint | DesignVector) else set(given)
 
 
 def check_references(review: Review) -> None:

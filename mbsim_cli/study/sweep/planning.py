@@ -218,8 +218,9 @@ def plan_of(
     name, study = _study(model_file, request)
 
     def read(stated: Any) -> dict[str, np.ndarray]:
-        own = model_file.source.file_at(("study", name, "csv", "file"), stated.file)
-        return columns_of(stated, Path(stated.file) if request.stated else own, model_file.parameters)
+        named = ("study", name, "csv", "file")
+        path = Path(stated.file) if request.stated else model_file.source.file_at(named, stated.file)
+        return columns_of(stated, path, model_file.parameters)
 
     design = design_of(study, model_file, read)
     settings = _settled(model_file, settings, study.sensitivity)

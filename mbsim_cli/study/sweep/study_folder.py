@@ -156,8 +156,8 @@ def effective(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def content_hash(data: Mapping[str, Any], choices: Mapping[str, Any]) -> str:
     """Hash of a model file's merged content and of the choices of the study."""
-    effective = {key: value for key, value in data.items() if key not in WITHOUT_EFFECT}
-    text = json.dumps({"model": effective, "choices": dict(choices)}, sort_keys=True, ensure_ascii=True)
+    kept = {key: value for key, value in data.items() if key not in WITHOUT_EFFECT}
+    text = json.dumps({"model": kept, "choices": dict(choices)}, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
