@@ -170,14 +170,14 @@ def settle(model, theta, t, directions, tree, state, sens):
 
 
 @kernel
-def project_motion(model, theta, t, tree, state):
-    """Project positions and velocities; returns, and notes in ``tree``, which are Loops, whether that was possible."""
-    tree.found[0] = FAILED
-    if not _project_position(model, theta, t, tree, state.z):
+def project_motion(model, theta, t, loops, state):
+    """Project positions and velocities; returns, and notes in ``loops``, whether that was possible."""
+    loops.found[0] = FAILED
+    if not _project_position(model, theta, t, loops, state.z):
         return False
-    _project_velocity(model, theta, t, tree, state.zd)
-    copy_to(state.z, tree.at)
-    tree.found[0] = STANDS
+    _project_velocity(model, theta, t, loops, state.zd)
+    copy_to(state.z, loops.at)
+    loops.found[0] = STANDS
     return True
 
 

@@ -122,7 +122,7 @@ def line(kind, x, u):
 
 @inlined
 def wrap_angle(value, near=0.0):
-    """An angle by as many turns more or less as bring it nearest to another one."""
+    """An angle by as many turns more or less as bring it nearest to another one; beside 0 that is within pi."""
     return value - 2.0 * np.pi * np.round((value.real - near) / (2.0 * np.pi))
 
 

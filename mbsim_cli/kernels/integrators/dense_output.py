@@ -111,7 +111,7 @@ class Ends(NamedTuple):
 
 @kernel
 def interpolate_between(at, begin, end, dense, state_out, sens_out):
-    """Coordinates, rates and their sensitivities at a time within the step."""
+    """Coordinates, rates and their sensitivities at a time within the step; ``dense`` are its ``Ends``."""
     h, a, b = end - begin, dense.d_begin, dense.d_end
     x = (at - begin) / h
     for k in range(sens_out.z.shape[1]):

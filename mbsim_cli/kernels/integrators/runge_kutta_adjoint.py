@@ -84,12 +84,17 @@ def _unit(model, theta, t, tree, state):
 
 
 @kernel
+def _projected(model, theta, t, tree, state):
+    project_motion(model, theta, t, tree, state)
+
+
+@kernel
 def _pull_unit(model, theta, t, pulled, raw, state, adj):
     pull_normalise(pulled.open_tree, adj.each, raw.z, raw.zd, adj.z, adj.zd)
 
 
 normalised = table_by_type(
-    "tree", "normalised", "Put a motion onto its manifold.", {OpenTree: _unit, Loops: project_motion}
+    "tree", "normalised", "Put a motion onto its manifold.", {OpenTree: _unit, Loops: _projected}
 )
 pull_normalised = table_by_type(
     "pulled",

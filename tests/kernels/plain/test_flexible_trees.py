@@ -118,8 +118,9 @@ def with_state(problem):
 
 @pytest.fixture(scope="module")
 def beams(folder):
-    problem, state = with_state(assembled(folder, BEAMS, bent, sensitivity="ddm"))
-    assert (problem.model.tree.bend != NONE).all()
+    geared = BEAMS.replace("point: [tip, b], axis: z}", "point: [tip, b], axis: z, armature: 0.02*m}")
+    problem, state = with_state(assembled(folder, geared, bent, sensitivity="ddm"))
+    assert problem.model.armatures.coordinate.size and (problem.model.tree.bend != NONE).all()
     return problem, state
 
 

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 
 import mbsim_cli as mbsim
 from mbsim_cli.errors import ModelError
+from mbsim_cli.kernels.drivers import simulate
 from tests.models.command import mbsim as command
 
 PENDULUM = """
@@ -143,6 +144,15 @@ def test_a_journal_rubs_by_its_load(tmp_path):
 def test_derivations_agree_of_a_journal(tmp_path):
     text = PENDULUM.replace("STEP", "5e-2").replace("AGREEMENT", "complex_step, adjoint")
     assert command("check", str(written(tmp_path, text)))["passed"]
+
+
+def test_derivations_agree_of_more_steps_than_are_observed_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(simulate, "ROWS_IN_CACHE", 3)
+    text = PENDULUM.replace("STEP", "2e-2").replace("AGREEMENT", "adjoint")
+    model = mbsim.load(written(tmp_path, text))
+    direct, swept = (model.run(sensitivity=method).objectives for method in ("ddm", "adjoint"))
+    for name, one in direct.items():
+        np.testing.assert_allclose(one.gradient, swept[name].gradient, rtol=1e-9, err_msg=name)
 
 
 @pytest.mark.slow

@@ -209,7 +209,31 @@ ELEMENTS = [("spatial_loop", 1), ("spatial_loop", 5), ("open_tree", 4)]
 @pytest.mark.parametrize(("family", "seed"), ELEMENTS)
 def test_the_tangent_is_the_derivative_of_the_residual(family, seed):
     """Where bodies are rigid: elements see the nearest rotation, to the second order."""
-    at = AnyState(mechanism(family, seed))
+    assert_tangent(AnyState(mechanism(family, seed)))
+
+
+CAM = """
+mbsim: 1
+gravity: [0, -9.81, 0]
+laws: {profile: {type: polynomial, coefficients: [0.1, 0.2, 0.3, -0.2]}}
+bodies:
+  cam: {mass: 2, center_of_mass: [0.02, 0, 0], inertia: {xx: 0.01, yy: 0.01, zz: 0.02}}
+  follower: {mass: 1, center_of_mass: [0, 0.1, 0], inertia: {xx: 0.01, yy: 0.01, zz: 0.02}}
+joints:
+  cam: {type: revolute, bodies: [ground, cam], point: origin, axis: z, initial: {angle: 0.4, angular_velocity: 5}}
+  guide: {type: prismatic, bodies: [ground, follower], point: origin, axis: y}
+constraints: {lift: {type: coupling, of: guide.displacement, by: cam.angle, law: profile}}
+sensors: {q: {type: coordinate, coordinate: cam.angle}}
+analysis: {step: 1e-3, duration: 1e-3}
+"""
+
+
+def test_the_tangent_has_the_curve_of_a_coupling():
+    assert_tangent(AnyState(spec.load("cam.yaml", texts={"cam.yaml": CAM})))
+
+
+def assert_tangent(at):
+    """Against complex steps of the residual."""
     rng, (z, zd, zdd, lam), (beta, gamma) = np.random.default_rng(7), at.start.state[:4], (0.2, 0.07)
     zdd, lam = rng.normal(size=z.size), rng.normal(size=lam.size)
     T, exact = at.look(z, zd, zdd, lam, factors=(beta, gamma))[6], np.empty((z.size, z.size))

@@ -75,7 +75,7 @@ def third_of_curve(measures, theta, m, z):
     return sign * law_third(measures.curves.laws, theta, law, x)
 
 
-@_with_curves(lambda measures, theta, dtheta, k, m, z: scale3(0.0, load3_of(dtheta, 0, k)))
+@_with_curves(lambda measures, theta, dtheta, k, m, z: scale3(0.0, load3_of(dtheta, 0, k)))  # zeros of its kind
 def vary_curve(measures, theta, dtheta, k, m, z):
     """Variation k of value and derivatives with the curve's own numbers, at fixed z."""
     law, sign, x = _place(measures, theta, m, z)

@@ -107,16 +107,18 @@ def turned(model, f, n, x):
 def given_vector(model, theta, f, o, R, kin):
     """A given vector by its numbers at o and its expressions, global axes."""
     x, y, z = load3(theta, o)
-    x, y = with_signal(model, kin, f, 0, x), with_signal(model, kin, f, 1, y)
-    return in_axes(model, f, R, (x, y, with_signal(model, kin, f, 2, z)))
+    given = with_signal(model, kin, f, 0, x), with_signal(model, kin, f, 1, y), with_signal(model, kin, f, 2, z)
+    return in_axes(model, f, R, given)
 
 
 @inlined
 def vary_given(model, dtheta, f, o, k, R, tw):
     """Variation k of ``given_vector`` with its numbers and expressions."""
     x, y, z = load3_of(dtheta, o, k)
-    x, y = with_signal_variation(model, tw, f, 0, k, x), with_signal_variation(model, tw, f, 1, k, y)
-    return in_axes(model, f, R, (x, y, with_signal_variation(model, tw, f, 2, k, z)))
+    x = with_signal_variation(model, tw, f, 0, k, x)
+    y = with_signal_variation(model, tw, f, 1, k, y)
+    z = with_signal_variation(model, tw, f, 2, k, z)
+    return in_axes(model, f, R, (x, y, z))
 
 
 @inlined

@@ -171,7 +171,7 @@ def _pull_body_sensor(model, theta, kind, s, k, c, kin, adj_out):
 @inlined
 def _pull_acceleration(x, b, o, k, c, kin, adj_out):
     R, _ = pose_of(kin, b)
-    V, A = motion_at(kin.V, b), motion_at(kin.A, b)
+    V, A = motion_at(kin.V, b), motion_at(kin.A, b)  # A is less gravity, which pose and rates do not change
     rate = moved(V, x)
     second = add3(moved(A, x), cross3(V[0], rate))
     accumulate2(adj_out.P, b, k, 1.0, _turn(cross3(second, c)))

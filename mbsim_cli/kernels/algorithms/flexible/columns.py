@@ -2,8 +2,8 @@
 
 Most callers import this module as ``flexible``. The first functions return the motion of columns, the equations in
 columns, and so on; where no body deforms they return their arguments. The other functions do nothing there: they add
-the forces of bodies that deform, and bring results of the kernels from columns to coordinates. Compiled functions
-return arrays in tuples: a single one would need an owner.
+the forces of bodies that deform, and bring virtual motions to columns and the variation of the residual to coordinates.
+``node_columns`` brings the rest. Compiled functions return arrays in tuples: a single one would need an owner.
 """
 
 from mbsim_cli.kernels.algorithms.by_type import with_columns

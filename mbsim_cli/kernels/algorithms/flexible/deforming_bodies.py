@@ -262,7 +262,10 @@ def add_flexible_mass(model, theta, kin, M_out):
 
 @with_elastic(lambda model, theta, directions, motion, change, kin, tw, dG_out: None)
 def vary_flexible_forces(model, theta, directions, motion, change, kin, tw, dG_out):
-    """Add the variation of ``flexible_forces``, as the bodies see it; needs twists, and slopes as the tangent's."""
+    """Add the variation of ``flexible_forces``, as the bodies see it.
+
+    Needs twists, and ``slope_bodies`` or ``add_flexible_tangent``.
+    """
     dtheta, touch, tree = directions.dtheta, directions.touch, model.tree
     for f in range(tree.flexible.size):
         i = tree.flexible[f]

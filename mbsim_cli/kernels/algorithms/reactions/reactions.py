@@ -233,7 +233,7 @@ def along_column(kind, vector):
 def vary_actions(model, theta, directions, t, acting, varied):
     """Variation of forces on single bodies in tw.F (nb + 1, 6, p), as the bodies see it, and of -Q in dQ (n, p).
 
-    Needs ``vary_kinematics``.
+    These are the W and Q of ``find_forces``. Needs ``vary_kinematics``.
     """
     motion, lines, kin = acting.motion, acting.lines, acting.kin
     sens, tw, dQ = varied.motion, varied.tw, varied.dQ

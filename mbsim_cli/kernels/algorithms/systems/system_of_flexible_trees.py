@@ -131,7 +131,7 @@ def vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, r
     load, other_load = loads
     rest, other = rests
     tree, x, y, M = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T
-    mass_matrix(model.tree, kin, comp, M)
+    mass_matrix(tree, kin, comp, M)
     add_flexible_mass(model, theta, kin, M)
     node_columns.keep_node_columns(tree, kin.rows, M, comp.equations.nodes)
     node_columns.apply_columns(tree, kin.rows, load.x, x)
