@@ -1,6 +1,7 @@
 """Exceptions that end a command, each with its exit code; issues of an invalid model; how sentences name options."""
 
 import copyreg
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -97,7 +98,17 @@ def os_errors(sentence: str, ending: str = "") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputOutputError(f"{sentence}: {error.strerror or error}{ending}") from error
+        raise InputOutputError(f"{sentence}: {reason_of(error)}{ending}") from error
+
+
+def reason_of(error: OSError) -> str:
+    """What the system says, and that the current folder was removed if it was."""
+    said = error.strerror or str(error)
+    try:
+        os.getcwd()
+    except OSError:
+        return f"{said} (the current folder was removed)"
+    return said
 
 
 class Unjudged(MbsimError):

@@ -12,7 +12,7 @@ from typer import BadParameter, Exit
 from mbsim_cli.cli import signals
 from mbsim_cli.cli.output import emit, faint, flush, print_issues
 from mbsim_cli.cli.streams import visible
-from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, at_a_shell
+from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, at_a_shell, reason_of
 from mbsim_cli.messages import ANALYSIS, FILE, INTERNAL, MODEL, USAGE, code_of
 
 USAGE_FAULT: Any = BadParameter.__mro__[1]  # click's UsageError; its module depends on the version of typer
@@ -87,23 +87,13 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
     except RecursionError:
         return _fail("an expression of the model is nested too deeply", ModelError.exit_code, as_json)
     except OSError as error:
-        place = error.filename or _lost_folder()
-        name = f" ({place})" if place else ""
-        return _fail(f"{error.strerror or error}{name}", InputOutputError.exit_code, as_json)
+        place = f" ({error.filename})" if error.filename else ""
+        return _fail(f"{reason_of(error)}{place}", InputOutputError.exit_code, as_json)
     except Exception as error:
         if os.environ.get("MBSIM_DEBUG"):
             raise
         sentence = f"internal error, a defect of mbsim ({type(error).__name__}: {error}); {REPORT_AT}"
         return _fail(" ".join(sentence.split()), INTERNAL_ERROR, as_json)
-
-
-def _lost_folder() -> str:
-    """A message if the current folder was removed, else empty."""
-    try:
-        os.getcwd()
-    except OSError:
-        return "the current folder was removed"
-    return ""
 
 
 def _usage(fault: Any) -> str:

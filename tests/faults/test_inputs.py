@@ -117,7 +117,8 @@ def test_a_folder_that_is_removed_under_a_command_is_told(mbsim, pendulum, tmp_p
     monkeypatch.chdir(gone)
     gone.rmdir()
     done = mbsim("sweep", tmp_path / pendulum, "--grid", "L=1,2")
-    assert done.code == 5 and done.err == "mbsim: No such file or directory (the current folder was removed) [MB501]\n"
+    why = "No such file or directory (the current folder was removed)"
+    assert done.code == 5 and done.err == f"mbsim: cannot make the folder pendulum-study: {why} [MB502]\n"
 
 
 def test_a_link_to_itself_is_not_said_to_be_meant(mbsim, tmp_path):
