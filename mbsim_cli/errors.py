@@ -102,7 +102,7 @@ def os_errors(sentence: str, ending: str = "") -> Iterator[None]:
 
 
 def reason_of(error: OSError) -> str:
-    """What the system says, and that the current folder was removed if it was."""
+    """The reason that the system gives; it also says so if the current folder was removed."""
     said = error.strerror or str(error)
     try:
         os.getcwd()

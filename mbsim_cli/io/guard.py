@@ -327,9 +327,9 @@ def looked_at(path: Path, check: Callable[[h5py.File], None] | None, complaint: 
     except DAMAGED as error:
         if isinstance(error, OSError) and error.errno in NO_HANDLES:
             raise InputOutputError(f"cannot read {path}: Too many open files") from error
-        raise InputOutputError(f"{path} {complaint}, or is damaged: {reason_of(error)}") from error
+        raise InputOutputError(f"{path} {complaint}, or is damaged: {message_of(error)}") from error
 
 
-def reason_of(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """The message of an exception of h5py, on one line."""
     return " ".join(str(error).split()) or type(error).__name__

@@ -413,6 +413,11 @@ def write_scalars(
             set_unit(dataset, units.get(key, "1"))
 
 
+def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
+    """Write texts as a dimension scale of their own."""
+    write_fixed(group, name, texts, TEXT).make_scale(name)
+
+
 def texts(dataset: h5py.Dataset | None) -> list[str]:
     """Entries of a list of texts."""
     return [entry.decode() for entry in dataset[()]] if dataset is not None else []

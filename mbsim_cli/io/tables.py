@@ -49,7 +49,7 @@ def read_table(path: Path, delimiter: str = ",", empty: bool = False) -> Mapping
     except UnicodeDecodeError as error:
         raise InputOutputError(f"cannot read {path}: it is no text in UTF-8; save it as such") from error
     except (*guard.DAMAGED, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or guard.reason_of(error)
+        reason = getattr(error, "strerror", None) or guard.message_of(error)
         raise InputOutputError(f"cannot read {path}: {reason}") from error
 
 
@@ -71,7 +71,7 @@ def read_numbers(path: Path, dataset: str) -> np.ndarray:
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
     except guard.DAMAGED as error:
-        raise InputOutputError(f"cannot read {path}: {guard.reason_of(error)}") from error
+        raise InputOutputError(f"cannot read {path}: {guard.message_of(error)}") from error
 
 
 def _read_csv(path: Path, delimiter: str, empty: bool) -> Mapping[str, np.ndarray]:

@@ -270,7 +270,7 @@ class ResultWriter:
             self._create_histories()
         layout.write_scalars(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))
         if warnings:
-            layout.write_fixed(self._file["meta"], "warnings", warnings, layout.TEXT).make_scale("warnings")
+            layout.write_texts(self._file["meta"], "warnings", warnings)
         self._file.attrs["status"] = status
         self._scales.close()
         self._require_written()
@@ -307,7 +307,7 @@ def _store_objective(scales: Scales, result: ObjectiveResult, parameter_units: S
     set_unit(write_fixed(group, "value", float(result.value)), result.unit)
     set_text(group, "method", result.method)
     if result.flags:
-        layout.write_fixed(group, "flags", result.flags, layout.TEXT).make_scale("flags")
+        layout.write_texts(group, "flags", result.flags)
     if result.undefined:
         reasons = [result.undefined.get(name, "") for name in texts(scales.file["parameter"])]
         scales.store(f"{place}/undefined", reasons, ("parameter",), dtype=TEXT)

@@ -220,7 +220,7 @@ def force_on_body(model, f, kin):
 @inlined
 def kinetic_energy(model, theta, motion, kin):
     """Kinetic energy of all bodies and rotors; states have none."""
-    total, of_rotors = 0.0 * kin.V[0, 0], 0.0 * theta[0]  # apart: energies of rotors are small beside others
+    total, of_rotors = 0.0 * kin.V[0, 0], 0.0 * theta[0]  # added once, behind those of bodies
     for i in range(model.tree.parent.size):
         V = motion_at(kin.V, i)
         total += 0.5 * dot6(V, inertia_apply(inertia_at(kin.inertia, i), V))
