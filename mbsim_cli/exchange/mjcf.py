@@ -313,6 +313,7 @@ class _Reader:
 
 
 _JOINTS = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball"}
+_CLOSING = {"spherical": "connect", "fixed": "weld"}
 
 
 def mjcf_of(robot: Robot) -> str:
@@ -399,20 +400,25 @@ def _write_joint(body: Element, joint: Joint, anchor: np.ndarray, axis: np.ndarr
 
 
 def _add_equalities(root: Element, robot: Robot) -> None:
-    """Joints that close loops, and couplings."""
+    """Joints that close loops, between sites, and couplings.
+
+    An ``anchor`` would not do: MuJoCo takes its place in the second body from the pose of zero coordinates.
+    """
     equality = Element("equality")
     owners = {joint.coordinate: joint.name for joint in robot.joints if joint.coordinate}
+    elements = {GROUND: root.find("worldbody")} | {body.get("name"): body for body in root.iter("body")}
     for joint in robot.joints:
         if not joint.closes:
             continue
-        bodies, grounded = dict(zip(("body1", "body2"), joint.bodies, strict=True)), GROUND in joint.bodies
-        if joint.kind == "spherical" and not grounded:
-            SubElement(equality, "connect", bodies | {"name": joint.name, "anchor": words(joint.places[0])})
-        elif joint.kind == "fixed" and not grounded:
-            pose = [*(joint.places[0] - joint.turn @ joint.places[1]), *quaternion_of(joint.turn)]
-            SubElement(equality, "weld", bodies | {"name": joint.name, "relpose": words(pose)})
-        else:
+        if joint.kind not in _CLOSING:
             robot.remarks.append(f"not stated: loop closed by the {joint.kind} joint {joint.name}")
+            continue
+        sites = {"site1": f"{joint.name}_1", "site2": f"{joint.name}_2"}
+        for site, body, place, turn in zip(
+            sites.values(), joint.bodies, joint.places, (joint.turn, np.eye(3)), strict=True
+        ):
+            SubElement(elements[body], "site", name=site, pos=words(place), quat=words(quaternion_of(turn)))
+        SubElement(equality, _CLOSING[joint.kind], sites | {"name": joint.name})
     for coupling in robot.couplings:
         names = [owners.get(coordinate) for coordinate in coupling.terms]
         if len(names) > 2 or None in names:

@@ -296,6 +296,46 @@ def test_initial_velocities_close_loops(mbsim, tmp_path):
     assert rates and [float(word) for word in rates[1].split()] == pytest.approx([5, -5, 5], rel=1e-12)
 
 
+BRACED = """\
+mbsim: 1
+points:
+  A: {ground: [0, 0, 0], a: [0, 0, 0]}
+  B: {a: [0.3, 0, 0], b: [0, 0, 0]}
+  C: {BODY: PLACE, b: [0.5, 0, 0]}
+  D: {ground: [0.6, 0, 0.1], c: [0, 0, 0]}
+bodies:
+  a: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}
+  b: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}
+  c: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}
+joints:
+  A: {type: revolute, bodies: [ground, a], point: A, axis: y, initial: {angle: -60 deg, independent: false}}
+  B: {type: revolute, bodies: [a, b], point: B, axis: y, initial: {independent: false}}
+  D: {type: revolute, bodies: [ground, c], point: D, axis: y, initial: {angle: 40 deg, independent: false}}
+  C: {type: CLOSING, bodies: [BODY, b], point: C, cut: true}
+analysis: {type: forward_dynamics, step: 1e-3, duration: 0.1}
+"""
+
+
+@pytest.mark.parametrize(
+    "closing, rows, body, place",
+    [
+        ("spherical", 3, "c", "[0.2, 0, 0.3]"),
+        ("fixed", 6, "c", "[0.2, 0, 0.3]"),
+        ("spherical", 3, "ground", "[0.5, 0, 0.2]"),
+    ],
+)
+def test_loops_are_closed_at_the_start_and_not_at_zero_coordinates(mbsim, tmp_path, closing, rows, body, place):
+    mujoco = pytest.importorskip("mujoco")
+    text = BRACED.replace("CLOSING", closing).replace("BODY", body).replace("PLACE", place)
+    (tmp_path / "b.yaml").write_text(text)
+    assert mbsim("export", "b.yaml", "--to", "mjcf").code == 0
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "b.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    assert data.nefc == rows and np.abs(data.efc_pos).max() < 1e-12
+
+
 def test_nothing_overwrites_what_is_read(mbsim, fivebar, tmp_path):
     """Neither the result of a table, nor the model of a robot, nor the robot of a model."""
     assert mbsim("init", "pendulum").code == 0 and mbsim("export", "pendulum.yaml", "--to", "urdf").code == 0
