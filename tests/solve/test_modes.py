@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mbsim_cli as mbsim
 from mbsim_cli import assembly, spec
 from mbsim_cli.model.problem import damping_ratio, frequency
 from mbsim_cli.solve.linear.equations import Linearising, at_equilibrium, at_start
@@ -118,6 +119,27 @@ def test_a_motion_that_is_not_steady_is_reported(tmp_path, second):
     assert np.allclose(found.value * second, 1j * root, rtol=TIGHT)
     assert found.unsteady.tolist() == [0]
     assert found.drift == pytest.approx([3.0 * np.tan(1.0) / 2.0 / root], rel=1e-5)
+
+
+@pytest.mark.parametrize("second", [1e-6, 1.0, 100.0])
+def test_a_point_at_rest_that_is_no_equilibrium_is_reported(tmp_path, second):
+    """It moves by g sin(angle) / (2 |s|^2), half a tangent, in its time constant."""
+    text = PENDULUM.replace("-9.81", repr(-9.81 / second**2))
+    found = found_in(problem_of(text, tmp_path, values={"rate": "0"}))
+    assert found.unsteady.tolist() == [0]
+    assert found.drift == pytest.approx([np.tan(1.0) ** 2 / 4.0], rel=1e-5)
+    still = found_in(problem_of(text.replace("angle: 1,", "angle: 0,"), tmp_path, values={"rate": "0"}))
+    assert not still.unsteady.size
+
+
+@pytest.mark.parametrize("rate", ["0", "3"])
+def test_responses_about_a_start_that_is_not_steady_warn(rate):
+    response = "frequency_response, at: start, inputs: [push], frequencies: [1]"
+    text = PENDULUM.replace("rate: 3", f"rate: {rate}").replace("modes, at: start", response)
+    others = "sensors: {q: {type: coordinate, coordinate: O.angle}}\n"
+    others += "forces: {push: {type: drive, coordinate: O.angle, value: 0}}\n"
+    warnings = mbsim.loads(text + others).run().warnings
+    assert any("the motion is not steady: eigenvalues of mode 1" in one for one in warnings)
 
 
 @pytest.mark.parametrize("times", [[0, 1, 2], [-2, -1, 0]])

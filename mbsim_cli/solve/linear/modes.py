@@ -192,7 +192,19 @@ STEADY = 1e-3  # relative change of an eigenvalue in a time constant of its own
 
 
 @dataclass(frozen=True)
-class Found:
+class Drifting:
+    """Relative changes of eigenvalues in a time constant, zero about a steady motion."""
+
+    drift: np.ndarray  # (k,)
+
+    @property
+    def unsteady(self) -> np.ndarray:
+        """Modes whose eigenvalues change with the motion."""
+        return np.flatnonzero(self.drift > STEADY)
+
+
+@dataclass(frozen=True)
+class Found(Drifting):
     """Modes from the smallest eigenvalue on, k of them, and their derivatives by p parameters.
 
     Derivatives are NaN where eigenvalues are ``close`` to others (their numbers from 0), and by parameters that the
@@ -205,7 +217,6 @@ class Found:
     d_shape: np.ndarray  # (n, k, p)
     neutral: int  # eigenvalues that are zero
     close: tuple[tuple[int, ...], ...]
-    drift: np.ndarray  # (k,) relative change of eigenvalues in a time constant, of a motion that is not steady
     stable: bool
     independent: Sequence[str]  # coordinates
     every: "Found | None" = None  # all modes, where these are the first alone
@@ -221,11 +232,6 @@ class Found:
         real = self.of_all.value.real
         return tuple(np.flatnonzero(real == real.max(initial=-np.inf)).tolist())
 
-    @property
-    def unsteady(self) -> np.ndarray:
-        """Modes whose eigenvalues change with the motion."""
-        return np.flatnonzero(self.drift > STEADY)
-
 
 def modes(problem: Problem) -> Iterator[Block]:
     """Yield the time point that modes are about, with ``Block.linear``.
@@ -233,7 +239,7 @@ def modes(problem: Problem) -> Iterator[Block]:
     Raises AnalysisError where the mechanism cannot be assembled, no equilibrium is found, or masses are missing.
     """
     point, block = about(problem)
-    found = found_at(problem, point, moves=problem.options.at != "equilibrium" and bool(np.any(point.zd)))
+    found = found_at(problem, point, moves=problem.options.at != "equilibrium")
     if (count := problem.options.modes) is not None:
         found = replace(
             found, value=found.value[:count], d_value=found.d_value[:count], shape=found.shape[:, :count],
@@ -277,7 +283,7 @@ def found_at(problem: Problem, point: Point, *, moves: bool) -> Found:
     shape, d_shape = normalised(T @ found.shape, d_shape)
     changes_with_time = drift(found, linear) if moves else np.zeros(found.value.size)
     return Found(
-        found.value, d_value, shape, d_shape, found.neutral, found.close, changes_with_time, found.stable, linear.names
+        changes_with_time, found.value, d_value, shape, d_shape, found.neutral, found.close, found.stable, linear.names
     )
 
 
@@ -290,7 +296,7 @@ def drift(modes: Modes, linear: Linearising) -> np.ndarray:
 
     Their rates are central differences over a part of the shortest of three times: those in which the velocity and the
     acceleration move a coordinate by its unit, and the time constant of the slowest mode. Where laws of time begin or
-    end at the point, they are differences to one side.
+    end at the point, they are differences to one side. A point at rest moves along its acceleration, at the same time.
     """
     instant = linear.equations.instant
     state, (units, _) = instant.state, units_of(instant.model, instant.theta)
@@ -299,11 +305,14 @@ def drift(modes: Modes, linear: Linearising) -> np.ndarray:
         np.sqrt(np.abs(state.zdd / units).max()),
         min(np.abs(modes.value), default=1.0),
     )
-    step = MOMENT / max(rates)
+    point, at_rest = linear.point, not state.zd.any()
+    order = 2 if at_rest else 1  # the position changes by t^2/2 times the acceleration, or by t times the velocity
+    step = (MOMENT / max(rates)) ** order
     beside = {0.0: _matrices(linear.equations)}
     for h in (step, -step):
+        near = replace(point, z=point.z + 0.5 * h * state.zdd) if at_rest else point.moved(h, state.zd, state.zdd)
         try:
-            beside[h] = _matrices(linear.at(linear.point.moved(h, state.zd, state.zdd)))
+            beside[h] = _matrices(linear.at(near))
         except AnalysisError:  # where a table of time begins or ends, there is no other side
             if h < 0.0 and len(beside) == 1:
                 raise
@@ -311,4 +320,4 @@ def drift(modes: Modes, linear: Linearising) -> np.ndarray:
     pairs = zip(beside[last], beside[first], strict=True)
     dM, dC, dK = (((one - other) / (last - first))[None] for one, other in pairs)
     d_value = derivatives(modes, beside[0.0], (dM, dC, dK))[0][:, 0]
-    return np.abs(d_value) / np.maximum(np.abs(modes.value) ** 2, 1e-300)
+    return np.abs(d_value) / np.maximum(np.abs(modes.value) ** (order + 1), 1e-300)

@@ -19,7 +19,7 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import reader_of, with_reactions
 from mbsim_cli.solve.breakpoints import laws_of_forces, terms_of
 from mbsim_cli.solve.linear.equations import AXES, LinearEquations, Linearising, Point
-from mbsim_cli.solve.linear.modes import about, modes_about
+from mbsim_cli.solve.linear.modes import Drifting, about, drift, modes_about
 from mbsim_cli.solve.redundancy import of_least_norm, rank_and_pivots
 
 CONSTANT_FORCE = 3  # where it stands in the block of a force along a measure
@@ -207,7 +207,7 @@ class Matrices(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Responses:
+class Responses(Drifting):
     """F frequencies, o outputs, k inputs, p parameters; NaN where an input at an undamped resonance has no response."""
 
     frequencies: np.ndarray  # (F,) Hz
@@ -252,10 +252,12 @@ def responses(problem: Problem) -> Iterator[Block]:
     matrices, changes = differentiated(problem, linear, inputs, list(wanted.rows))
     found = [transfer(matrices, changes, f)[:2] for f in wanted.frequencies]
     value, d_value = (np.array(part) for part in zip(*found, strict=True))
+    modes = modes_about(linear)
+    changing = np.zeros(0) if problem.options.at == "equilibrium" else drift(modes, linear)
     block.linear[:] = [
         Responses(
-            wanted.frequencies, tuple(inputs.names), tuple(inputs.units), wanted.outputs, wanted.units, value, d_value,
-            matrices, changes, linear.names, modes_about(linear).stable,
+            changing, wanted.frequencies, tuple(inputs.names), tuple(inputs.units), wanted.outputs, wanted.units,
+            value, d_value, matrices, changes, linear.names, modes.stable,
         )
     ]  # fmt: skip
     yield block

@@ -357,6 +357,16 @@ class LinearHealth(TimePointHealth):
             "drift": float(self._block.drift[0, 0]),
         }
 
+    @property
+    def warnings(self) -> list[str]:
+        warnings, unsteady = super().warnings, self.found.unsteady
+        if unsteady.size:
+            warnings.append(
+                f"the motion is not steady: eigenvalues of {_modes_in_words(unsteady.tolist())} change by up to "
+                f"{100 * self.found.drift[unsteady].max():.2g} % in a time constant; they are those of the start alone"
+            )
+        return warnings
+
 
 class ModalHealth(LinearHealth):
     """Also which modes are not unique or have no derivatives."""
@@ -375,11 +385,6 @@ class ModalHealth(LinearHealth):
         if self._problem.names.parameters:
             groups = {tuple(sorted({k, *others})) for k, others in enumerate(modes.close) if others}
             found += [f"{_modes_in_words(group)}: {CLOSE}" for group in sorted(groups)]
-        if modes.unsteady.size:
-            found.append(
-                f"the motion is not steady: eigenvalues of {_modes_in_words(modes.unsteady.tolist())} change by up to "
-                f"{100 * modes.drift.max():.2g} % in a time constant; they are those of the start alone"
-            )
         return found
 
 
