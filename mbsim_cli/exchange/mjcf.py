@@ -406,17 +406,16 @@ def _add_equalities(root: Element, robot: Robot) -> None:
     """
     equality = Element("equality")
     owners = {joint.coordinate: joint.name for joint in robot.joints if joint.coordinate}
-    elements = {GROUND: root.find("worldbody")} | {body.get("name"): body for body in root.iter("body")}
+    elements = {body.get("name", GROUND): body for body in root.iter() if body.tag in ("worldbody", "body")}
     for joint in robot.joints:
         if not joint.closes:
             continue
-        if joint.kind not in _CLOSING:
+        if joint.kind not in _CLOSING or not elements.keys() >= {*joint.bodies}:  # chains unite bodies without mass
             robot.remarks.append(f"not stated: loop closed by the {joint.kind} joint {joint.name}")
             continue
         sites = {"site1": f"{joint.name}_1", "site2": f"{joint.name}_2"}
-        for site, body, place, turn in zip(
-            sites.values(), joint.bodies, joint.places, (joint.turn, np.eye(3)), strict=True
-        ):
+        turns = (joint.turn, np.eye(3))
+        for site, body, place, turn in zip(sites.values(), joint.bodies, joint.places, turns, strict=True):
             SubElement(elements[body], "site", name=site, pos=words(place), quat=words(quaternion_of(turn)))
         SubElement(equality, _CLOSING[joint.kind], sites | {"name": joint.name})
     for coupling in robot.couplings:
