@@ -51,7 +51,7 @@ def command(
     with timing.phase("load", options.begun()):
         read = Model.with_settings(model, settings, listener)
         name, _ = stated(read.file, name)
-        _check(read, output, save_model, picture, force)
+        _check(read, name, output, save_model, picture, force)
     log = Path(f"{model.stem}-{name}.evaluations")
     found = fit(read, name, evaluations=evaluations, listener=listener, timing=timing, log=log, force=force)
     report = found.report
@@ -70,7 +70,9 @@ def command(
     print_report(report, json, _print, quiet)
 
 
-def _check(model: "Model", output: Path | None, save: Path | None, picture: Path | None, force: bool) -> None:
+def _check(
+    model: "Model", name: str, output: Path | None, save: Path | None, picture: Path | None, force: bool
+) -> None:
     """Raise before the search where its results could not be written."""
     from mbsim_cli.study.recording import guard_of
 
@@ -81,9 +83,11 @@ def _check(model: "Model", output: Path | None, save: Path | None, picture: Path
 
         check_target(output, FIT_FILE, **guard)
     if save is not None:
-        from mbsim_cli.study.fitting.findings import check_place
+        from mbsim_cli.study.fitting.findings import text_to_save
+        from mbsim_cli.study.optimizing.design import variables_of
 
-        check_place(model, save, force=force)
+        variables = variables_of(model.file, model.file.fit[name].parameters)
+        text_to_save(model, variables.parts(variables.start)[0], save, force=force)
     if picture is not None:
         from mbsim_cli.io.target import PICTURE, check_target
         from mbsim_cli.report import picture_kind, require_matplotlib

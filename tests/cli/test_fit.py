@@ -77,3 +77,12 @@ def test_estimates_that_cannot_be_saved_are_shown(mbsim, sledge):
     done = mbsim("fit", sledge, "all", "--save-model", sledge.parent / "new.yaml", "--json")
     assert done.code == 2 and done.json["fit"]["parameters"]["m"]["value"] == pytest.approx(2.0, rel=0.01)
     assert not (sledge.parent / "new.yaml").exists()
+
+
+def test_what_could_not_be_saved_is_refused_before_the_search(mbsim, sledge):
+    text = sledge.read_text()
+    aliased = text.replace("m: {value: 1.5,", "m: {value: &m 1.5,").replace("payload: 1.5", "payload: *m")
+    assert aliased.count("*m") > text.count("*m")
+    sledge.write_text(aliased)
+    done = mbsim("fit", sledge, "all", "--save-model", sledge.parent / "new.yaml")
+    assert done.code == 2 and "the value of 'm' cannot be saved" in done.err and not done.out

@@ -64,3 +64,13 @@ def test_bounds_that_leave_nothing_are_no_variable(mbsim, variant):
     model.write_text(model.read_text() + "optimization: {least: {minimize: swing, evaluations: 2}}\n")
     done = mbsim("optimize", model, "--json")
     assert done.code == 0 and list(done.json["optimization"]["variables"]) == ["L"], done.err
+
+
+def test_what_could_not_be_saved_is_refused_before_the_search(mbsim, tmp_path):
+    """The control is an included one, and its own mapping has no room for values."""
+    shutil.copy(ROOT / "models/benchmarks/sliding_mass.yaml", tmp_path)
+    model = tmp_path / "over.yaml"
+    model.write_text("mbsim: 1\ninclude: [sliding_mass.yaml]\ncontrols: {u: {}}\n")
+    done = mbsim("optimize", model, "--save-model", tmp_path / "best.yaml", "-o", tmp_path / "out.h5")
+    assert done.code == 2 and "the values of control 'u' cannot be saved: its mapping is empty here" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["over.yaml", "sliding_mass.yaml"]

@@ -138,8 +138,11 @@ def correlated(report: Mapping[str, Any]) -> list[tuple[str, str, float]]:
 # A model file with the estimates in place of the values that it states.
 
 
-def check_place(model: "Model", path: Path, *, force: bool) -> None:
-    """Raise UsageError or InputOutputError where a model cannot be saved at a path."""
+def text_to_save(model: "Model", values: Mapping[str, float], path: Path, *, force: bool) -> str:
+    """The text of the model's file with values in place, and with those that replaced others when it was read.
+
+    Raises UsageError or InputOutputError where it cannot be written, or cannot stand at the path.
+    """
     if keys := [name[1:] for name in model.settings.overrides if is_key(name)]:
         raise UsageError(f"a saved model has the keys of its file, not a value of {keys[0]}; write that into the file")
     if path.suffix not in (".yaml", ".yml"):
@@ -149,29 +152,26 @@ def check_place(model: "Model", path: Path, *, force: bool) -> None:
     if path.is_dir() or not path.resolve().parent.is_dir():
         raise InputOutputError(f"cannot write {path}: it is a folder, or there is no folder that it could stand in")
     file = model.file
-    keep_apart(path, [*map(Path, [*file.source.texts][1:]), *file.files], "a file that the model reads")
-    others = len(file.source.texts) > 1 or file.tables or file.measurements or file.study
+    source, value = file.source, file.expressions.value
+    keep_apart(path, [*map(Path, [*source.texts][1:]), *file.files], "a file that the model reads")
+    others = len(source.texts) > 1 or file.tables or file.measurements or file.study
     if others and path.resolve().parent != model.path.resolve().parent:
         message = f"{model.path} names other files relative to its folder"
         raise UsageError(f"{message}; save the model in {model.path.resolve().parent}, not in {path.resolve().parent}")
-
-
-def save_model(model: "Model", estimates: dict[str, float], path: Path, *, force: bool) -> Path:
-    """Write the model's file with estimates, and values that replaced others when it was read; return the path.
-
-    Raises UsageError, and InputOutputError.
-    """
-    check_place(model, path, force=force)
-    file, value = model.file, model.file.expressions.value
-    values = {name: float(value(number).real) for name, number in file.overrides.items()} | estimates
+    values = {name: float(value(number).real) for name, number in file.overrides.items()} | dict(values)
     text = with_numbers(file, values)
     try:
-        read = load(file.source.file, texts={**file.source.texts, file.source.file: text})
-        scope = read.expressions.scope()
+        scope = load(source.file, texts={**source.texts, source.file: text}).expressions.scope()
     except MbsimError as error:
-        raise UsageError(f"the values found cannot be saved in {file.source.file}: {error}") from error
+        raise UsageError(f"the values found cannot be saved in {source.file}: {error}") from error
     if wrong := [name for name, number in values.items() if float(scope[name].real) != number]:
-        raise UsageError(f"the values of {', '.join(wrong)} cannot be saved in {file.source.file}")
+        raise UsageError(f"the values of {', '.join(wrong)} cannot be saved in {source.file}")
+    return text
+
+
+def save_model(model: "Model", estimates: Mapping[str, float], path: Path, *, force: bool) -> Path:
+    """Write the model's file with estimates; return the path. Raises what ``text_to_save`` raises."""
+    text = text_to_save(model, estimates, path, force=force)
     with replaced(path.resolve(), force=True) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path

@@ -15,8 +15,8 @@ from mbsim_cli.spec.parameters import with_adjoint_by
 from mbsim_cli.spec.studies import Optimization
 from mbsim_cli.study.assembling import AUTO, Settings, load, named_or_only, stated_method
 from mbsim_cli.study.evaluation import Gradient
-from mbsim_cli.study.fitting.findings import check_place
 from mbsim_cli.study.fitting.findings import save_model as save
+from mbsim_cli.study.fitting.findings import text_to_save
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener, PollOnly
 from mbsim_cli.study.model import Model
 from mbsim_cli.study.optimizing.design import ACTIVE, FEASIBLE, Designs, Limit, Trial, Variables, variables_of
@@ -265,7 +265,7 @@ def optimize(
             raise UsageError(f"{message}; a field takes its optimum up by {kept}")
         model = None if save_model is None else Model.with_settings(path, settings, SILENT)
         if model and save_model:
-            check_place(model, save_model, force=force)
+            text_to_save(model, variables.parts(variables.start)[0], save_model, force=force)
     base, target, guard = plan_for_file(output, file, settings, timing, listener, task.by, force=force)
     if given.fields:
         variables = variables.with_fields(varied_fields(file, base))
@@ -295,7 +295,9 @@ def optimize(
         try:
             report["saved_model"] = str(save(model, found, save_model, force=force))
         except UsageError as error:
-            raise UsageError(f"{error}; the best design is kept in {output}") from error
+            failure = UsageError(f"{error}; the best design is kept in {output}")
+            failure.__dict__["kept"] = str(output)
+            raise failure from error
     _require_complete(designs, ended, stop, output, listener)
     return report
 
