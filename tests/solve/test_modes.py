@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 import mbsim_cli as mbsim
 from mbsim_cli import assembly, spec
@@ -407,6 +408,15 @@ def test_modes_of_matrices():
     f, _ = frequency(found.value[:1], np.zeros((1, 0)))
     z, _ = damping_ratio(found.value[:1], np.zeros((1, 0)))
     assert f[0] == pytest.approx(1.0 / (2 * np.pi)) and z[0] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("mass", [1e-1, 1e-3, 1e-4])
+def test_slow_modes_beside_very_fast_ones_are_found(mass):
+    """A heavy mass on a light structure: from some 2e6 between the frequencies on the slowest was taken for zero."""
+    M, K = 50.0 * np.ones((4, 4)) + mass * np.eye(4), np.diag([500.0, 1e7, 1e10, 1e13])
+    found, exact = modes_of(M, np.zeros((4, 4)), K), 1.0 / np.sqrt(eigh(M, K, eigvals_only=True)[::-1])
+    assert found.neutral == 0 and exact[-1] > 2e6 * exact[0]
+    np.testing.assert_allclose(np.abs(found.value), exact, rtol=1e-4)
 
 
 PLATE = """

@@ -292,6 +292,33 @@ def test_integrals_follow_corners_of_accelerations_of_a_given_motion(tmp_path):
     np.testing.assert_allclose(found.gradient, [by_a, by_b], rtol=3e-4)
 
 
+PULSE = """
+parameters: {T: 0.11}
+laws:
+  pulse:
+    type: windowed
+    start: 0.1
+    end: 0.1 + T
+    law: {type: harmonic, amplitude: 0.1, angular_frequency: pi/T, power: 3}
+bodies: {m: {mass: 2}}
+joints: {j: {type: prismatic, bodies: [ground, m], point: origin, axis: x}}
+sensors: {tau: {type: torque, coordinate: j.displacement}}
+objectives: {effort: {integral: (tau + 40)**2}}
+analysis: {type: inverse_dynamics, sampling: 0.001, duration: 0.37, motion: {laws: {j.displacement: pulse}},
+  sensitivity: {method: METHOD}}
+"""
+
+
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+def test_integrals_follow_the_end_of_a_pulse_that_moves(tmp_path, method):
+    """The acceleration has a corner there, on a sample; the gradient was wrong by a share of the step, 0.44 %."""
+    built = build(load(tmp_path, PULSE.replace("METHOD", method)))
+    found = evaluate(built.problem, built.objectives)["effort"]
+    of_pulse = (2.0 * 0.1) ** 2 * (np.pi / 0.11) ** 3 * 90.0 * np.pi / 32.0  # of tau^2; that of tau is zero
+    assert found.value == pytest.approx(of_pulse + 40.0**2 * 0.37, rel=1e-4)
+    assert found.gradient[0] == pytest.approx(-3.0 * of_pulse / 0.11, rel=6e-4)
+
+
 @pytest.mark.parametrize("method", ["ddm", "adjoint"])
 @pytest.mark.parametrize("time", ["0.2995", "0.3", "0.3005"])
 def test_values_and_extremes_follow_corners_of_accelerations_of_a_given_motion(tmp_path, method, time):

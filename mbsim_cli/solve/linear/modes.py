@@ -67,7 +67,7 @@ def modes_of(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> Modes:
     scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(M)), 1e-300))
     inverse = scale[:, None] * np.linalg.inv(scale[:, None] * M * scale) * scale
     A = np.block([[np.zeros_like(M), np.eye(d)], [-inverse @ K, -inverse @ C]])  # x' = A x, x = (q, q')
-    value, states, neutral = _without_zeros(A)
+    value, states, neutral = _without_zeros(A, regular=_is_regular(K))
     shapes = states[:d]
     kept = value.imag >= 0.0
     value, shapes = value[kept], shapes[:, kept]
@@ -81,8 +81,15 @@ def modes_of(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> Modes:
     return Modes(value, shapes, neutral, tuple(_close_to(value, k) for k in range(value.size)))
 
 
-def _without_zeros(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Non-zero eigenvalues with their vectors, and the multiplicity of zero.
+def _is_regular(K: np.ndarray) -> bool:
+    """Whether a matrix is not singular, whatever the units of its rows and columns."""
+    for axis in (1, 0):
+        K = K / np.abs(K).max(axis=axis, keepdims=True).clip(1e-300)
+    return bool(np.linalg.cond(K) < 1.0 / NEUTRAL)
+
+
+def _without_zeros(A: np.ndarray, *, regular: bool) -> tuple[np.ndarray, np.ndarray, int]:
+    """Non-zero eigenvalues with their vectors, and the multiplicity of zero, of which a ``regular`` A has none.
 
     States that nothing depends on are taken away, then those on which only such ones do, and so on; then combinations
     of states in the same way. Round-off would make of a chain of two eigenvalues of some 1e-8.
@@ -92,7 +99,7 @@ def _without_zeros(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         states = states[found]
     kept = np.eye(size)[:, states]
     inner = A[np.ix_(states, states)]
-    while inner.size:
+    while inner.size and not regular:
         _, sizes, right = np.linalg.svd(inner / np.linalg.norm(inner, axis=1, keepdims=True).clip(1e-300))
         rank = int((sizes > NEUTRAL * sizes[0]).sum())
         if rank == len(inner):
