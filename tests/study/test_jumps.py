@@ -93,3 +93,41 @@ def test_jumps_are_told_with_place_and_time(tmp_path, value, what, size, blocks)
 )
 def test_bends_are_none(tmp_path, value):
     assert warnings_of(tmp_path, value, swing, rate) == []
+
+
+SUM = """
+mbsim: 1
+parameters: {F: 2, T: 0.41}
+laws: {soft: {type: polynomial, coefficients: [0, 3]}}
+bodies: {block: {mass: 1}}
+joints: {s: {type: prismatic, bodies: [ground, block], point: origin, axis: x}}
+sensors: {x: {type: coordinate, coordinate: s.displacement}, far: {type: expression, value: "if(x > 0.25, 3, 0)"}}
+forces: {push: {type: drive, coordinate: s.displacement, value: F}}
+objectives: {sum: OBJECTIVE}
+analysis: {formulation: recursive, integrator: rk4, step: 0.01, duration: 1}
+"""
+LACK = "derivatives of sums over time lack how the time of the jump moves; smooth it, as by step or tanh"
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("method", ["ddm", "adjoint"])
+@pytest.mark.parametrize(
+    ("objective", "told"),
+    [
+        ("{integral: 'if(x > 0.25, 1, 0)'}", "objective sum: TOLD, first at t = 0.5 s, by 1; "),
+        ("{rms: 'if(x > 0.36, 2, 1)'}", "objective sum: TOLD, first at t = 0.6 s, by 3; "),
+        ("{integral: 'if(x + t > 0.75, 2, 0)'}", "objective sum: TOLD, first at t = 0.5 s, by 2; "),
+        ("{integral: 'if(soft(x) > 0.75, 1, 0)'}", "objective sum: TOLD, first at t = 0.5 s, by 1; "),
+        ("{mean: far}", "objective sum: TOLD, first at t = 0.5 s, by 3; "),
+        ("{final: far}", ""),
+        ("{integral: 'if(x > 0.25, x, 0.25)'}", ""),  # bends
+        ("{integral: 'abs(x - 0.25)'}", ""),
+        ("{integral: 'if(t > T, x, 0)'}", ""),  # at a time that is known
+        ("{integral: 'if(soft(t) > 1.5, x, 0)'}", ""),
+    ],
+)
+def test_sums_of_integrands_that_jump_with_the_motion_are_told(objective, told, method):
+    """The block is at x = t^2; the derivative of the time of a jump is no part of the gradient."""
+    found = mbsim.loads(SUM.replace("OBJECTIVE", objective)).run(sensitivity=method).warnings
+    jumps = "the expression jumps where a comparison or a sign changes"
+    assert [each for each in found if "jump" in each] == [told.replace("TOLD", jumps) + LACK] * bool(told)
