@@ -53,9 +53,7 @@ class RunDiagnostics:
         if problem.branchings:
             self._all.append(JumpHealth(problem))
         if problem.options.differentiates:
-            derived = assembled.model_file.derived
-            of_time = {*derived.comparisons.values(), *(name for call, name in derived.calls.items() if "(t)" in call)}
-            self._all.append(IntegrandHealth(objectives, of_time))
+            self._all.append(IntegrandHealth(objectives, assembled.model_file.derived.comparisons.values()))
         jumps = jumped(problem) if problem.jumps else ()
         calls = set(assembled.model_file.calls.values())
         shown = {name: rows for name, rows in assembled.sensor_rows.items() if name not in calls}

@@ -97,16 +97,21 @@ def test_bends_are_none(tmp_path, value):
 
 SUM = """
 mbsim: 1
-parameters: {F: 2, T: 0.41}
+parameters: {F: 2, T: 0.813}
 laws: {soft: {type: polynomial, coefficients: [0, 3]}}
 bodies: {block: {mass: 1}}
 joints: {s: {type: prismatic, bodies: [ground, block], point: origin, axis: x}}
-sensors: {x: {type: coordinate, coordinate: s.displacement}, far: {type: expression, value: "if(x > 0.25, 3, 0)"}}
-forces: {push: {type: drive, coordinate: s.displacement, value: F}}
+sensors:
+  x: {type: coordinate, coordinate: s.displacement}
+  a: {type: coordinate, coordinate: s.displacement, derivative: 2}
+  far: {type: expression, value: "if(x > 0.25, 3, 0)"}
+forces:
+  push: {type: drive, coordinate: s.displacement, value: F}
+  more: {type: drive, coordinate: s.displacement, value: "if(t > T, 1, 0)"}
 objectives: {sum: OBJECTIVE}
 analysis: {formulation: recursive, integrator: rk4, step: 0.01, duration: 1}
 """
-LACK = "derivatives of sums over time lack how the time of the jump moves; smooth it, as by step or tanh"
+OMIT = "derivatives omit that the time of the jump moves; use a smooth function, as tanh or step"
 
 
 @pytest.mark.interpreted
@@ -123,11 +128,17 @@ LACK = "derivatives of sums over time lack how the time of the jump moves; smoot
         ("{integral: 'if(x > 0.25, x, 0.25)'}", ""),  # bends
         ("{integral: 'abs(x - 0.25)'}", ""),
         ("{integral: 'if(t > T, x, 0)'}", ""),  # at a time that is known
-        ("{integral: 'if(soft(t) > 1.5, x, 0)'}", ""),
+        ("{integral: 'if(a > 2.5, x, 0)'}", ""),  # the force begins at T, where the sum is split
+        ("{integral: 'if(soft(t) > 1.5, 2, 0)'}", "objective sum: TOLD, first at t = 0.5 s, by 2; "),
+        (
+            "{integral: 'abs(x - 0.2501) + if(x > 0.2505, 1, 0)'}",
+            "objective sum: TOLD, first at t = 0.500495 s, by 1; ",
+        ),
+        ("{integral: 'atan2(x - 0.25, -1)'}", "objective sum: TOLD, first at t = 0.5 s, by 6.283; "),
     ],
 )
 def test_sums_of_integrands_that_jump_with_the_motion_are_told(objective, told, method):
-    """The block is at x = t^2; the derivative of the time of a jump is no part of the gradient."""
+    """The block is at x = t^2 until T; the derivative of the time of a jump is no part of the gradient."""
     found = mbsim.loads(SUM.replace("OBJECTIVE", objective)).run(sensitivity=method).warnings
     jumps = "the expression jumps where a comparison or a sign changes"
-    assert [each for each in found if "jump" in each] == [told.replace("TOLD", jumps) + LACK] * bool(told)
+    assert [each for each in found if "jump" in each] == [told.replace("TOLD", jumps) + OMIT] * bool(told)

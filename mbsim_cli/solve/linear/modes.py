@@ -82,14 +82,14 @@ def modes_of(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> Modes:
 
 
 def _is_regular(K: np.ndarray) -> bool:
-    """Whether a matrix is not singular, whatever the units of its rows and columns."""
+    """Whether a matrix is not singular, after scaling its rows and columns."""
     for axis in (1, 0):
         K = K / np.abs(K).max(axis=axis, keepdims=True).clip(1e-300)
     return bool(np.linalg.cond(K) < 1.0 / NEUTRAL)
 
 
 def _without_zeros(A: np.ndarray, *, regular: bool) -> tuple[np.ndarray, np.ndarray, int]:
-    """Non-zero eigenvalues with their vectors, and the multiplicity of zero, of which a ``regular`` A has none.
+    """Non-zero eigenvalues with their vectors, and the multiplicity of zero, which a ``regular`` K does not have.
 
     States that nothing depends on are taken away, then those on which only such ones do, and so on; then combinations
     of states in the same way. Round-off would make of a chain of two eigenvalues of some 1e-8.
@@ -303,7 +303,7 @@ def drift(modes: Modes, linear: Linearising) -> np.ndarray:
 
     Their rates are central differences over a part of the shortest of three times: those in which the velocity and the
     acceleration move a coordinate by its unit, and the time constant of the slowest mode. Where laws of time begin or
-    end at the point, they are differences to one side. A point at rest moves along its acceleration, at the same time.
+    end at the point, they are differences to one side. A point at rest moves along its acceleration, at a fixed time.
     """
     instant = linear.equations.instant
     state, (units, _) = instant.state, units_of(instant.model, instant.theta)

@@ -199,6 +199,7 @@ _CORNERS: dict[str, Callable[..., np.ndarray]] = {  # of values and arguments
     "abs": lambda value, a: (a[1:] * a[:-1] < 0.0) | (a[1:] * a[:-1] == 0.0) & _bottoms(value),
     **dict.fromkeys(("sign", "less", "less_equal"), lambda value, *a: _changes(value)),
     "select": lambda value, chosen, a, b: _changes(chosen != 0.0),
+    "atan2": lambda value, *a: np.abs(np.diff(value)) > np.pi,
     "min": lambda value, *a: _changes(np.argmin(a, axis=0)),
     "max": lambda value, *a: _changes(np.argmax(a, axis=0)),
     **dict.fromkeys(("norm", "hypot", "sqrt"), lambda value, *a: _bottoms(value)),

@@ -460,10 +460,9 @@ class JumpHealth:
 
 
 class IntegrandHealth:
-    """Integrands of sums over time that jump when the motion passes a place: time and size of the first jump of each.
+    """Integrands of sums over time that jump where sensors cross a threshold: time and size of the first jump of each.
 
-    A jump at a time that the file states is no concern of it: sums are split there. ``of_time`` names what integrands
-    read of the time alone.
+    Jumps where sums are split do not count, nor those of comparisons ``of_time`` alone, which integrands read by name.
     """
 
     def __init__(self, objectives: Iterable[Objective], of_time: Iterable[str]):
@@ -484,13 +483,18 @@ class IntegrandHealth:
         """Time and size of the first jump; sensors are interpolated linearly between time points."""
         integrand = objective.integrand
         read = {TIME: time[:, None], **{name: sensors[:, objective.sensors[name]] for name in integrand.sensors}}
-        ahead = np.flatnonzero(integrand.corners(read, time, objective.values))
+        corners = integrand.corners(read, time, objective.values)
+        for jump in objective.jumps:
+            corners &= (time[1:] <= jump.before[1]) | (time[:-1] >= jump.behind[0])
+        ahead = np.flatnonzero(corners)
         if not ahead.size:
             return None
-        largest = np.nanmax(np.abs(integrand.value(read, time, objective.values).real), initial=0.0)
+
+        def value(at: dict[str, np.ndarray]) -> np.ndarray:
+            return np.real(integrand.value(at, at[TIME][:, 0], objective.values))
 
         def changes(first: dict[str, np.ndarray], last: dict[str, np.ndarray]) -> np.ndarray:
-            """Whether the integrand changes its branch from each of the first instants (k,) to the last ones."""
+            """Whether the integrand changes its branch from each of the first time points (k,) to the last ones."""
             pairs = {name: np.stack([a, last[name]], axis=1).reshape(-1, a.shape[1]) for name, a in first.items()}
             found: np.ndarray = integrand.corners(pairs, pairs[TIME][:, 0], objective.values)
             return found[::2]
@@ -499,14 +503,15 @@ class IntegrandHealth:
         later = {name: high[name] if name in self._of_time else a for name, a in low.items()}
         moved = {name: a if name in self._of_time else high[name] for name, a in low.items()}
         by_motion = changes(low, moved) | changes(later, high)
-        for _ in range(HALVINGS):
+        for _ in range(HALVINGS):  # towards the larger change, if both halves have a corner
             middle = {name: 0.5 * (a + high[name]) for name, a in low.items()}
-            before = changes(low, middle)[:, None]
+            first, mid, last = map(value, (low, middle, high))
+            larger = np.abs(mid - first) >= np.abs(last - mid)
+            before = (changes(low, middle) & (larger | ~changes(middle, high)))[:, None]
             low = {name: np.where(before, a, middle[name]) for name, a in low.items()}
             high = {name: np.where(before, middle[name], b) for name, b in high.items()}
-        values = [integrand.value(each, each[TIME][:, 0], objective.values).real for each in (low, high)]
-        sizes = values[1] - values[0]
-        jumps = np.flatnonzero(by_motion & (np.abs(sizes) > SLIGHT * largest))
+        sizes = value(high) - value(low)
+        jumps = np.flatnonzero(by_motion & (np.abs(sizes) > SLIGHT * np.nanmax(np.abs(value(read)), initial=0.0)))
         return (float(high[TIME][jumps[0], 0]), float(sizes[jumps[0]])) if jumps.size else None
 
     @property
@@ -514,7 +519,6 @@ class IntegrandHealth:
         """Sentences on integrands that jump."""
         return [
             f"objective {name}: the expression jumps where a comparison or a sign changes, first at t = {time:.6g} s, "
-            f"by {size:.4g}; derivatives of sums over time lack how the time of the jump moves; "
-            "smooth it, as by step or tanh"
+            f"by {size:.4g}; derivatives omit that the time of the jump moves; use a smooth function, as tanh or step"
             for name, (time, size) in self._found.items()
         ]
