@@ -1,6 +1,6 @@
 """Event times: breakpoints of laws of time, the pieces of steps between them, and onsets of forces."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -123,7 +123,7 @@ def laws_that_move(problem: Problem) -> np.ndarray:
     return laws[[law not in problem.summed_laws for law in laws.tolist()]]
 
 
-def groups_in_run(breakpoints: Sequence[Breakpoint], end: float) -> list[list[Breakpoint]]:
+def groups_in_run(breakpoints: Iterable[Breakpoint], end: float) -> list[list[Breakpoint]]:
     """Breakpoints within a run to ``end`` in order of time, in groups that differ by round-off only."""
     near = MEETS * end
     return grouped([point for point in breakpoints if near < point.time < end - near], near)

@@ -16,12 +16,7 @@ from mbsim_cli.solve.sides import jumped
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.discretisation import Estimates, FirstRun, values_of
-from mbsim_cli.study.diagnostics.undetermined import (
-    IntegrandHealth,
-    JumpHealth,
-    MultiplierHealth,
-    UnknownReactions,
-)
+from mbsim_cli.study.diagnostics.undetermined import IntegrandHealth, JumpHealth, MultiplierHealth, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan, Timing, values_at

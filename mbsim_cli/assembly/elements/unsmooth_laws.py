@@ -233,8 +233,7 @@ def _bends(problem: Problem, driving: np.ndarray) -> Iterator[Breakpoint]:
     """Breakpoints that parameters move, at which accelerations of driving laws have a corner."""
     laws, numbers, moved = problem.model.laws, problem.theta, np.array(problem.theta_rho.any(axis=1))
     for law in dict.fromkeys(driving.tolist()):
-        points = list(breakpoints_of_law(laws, numbers, moved, law))
-        for group in groups_in_run(points, problem.options.end):
+        for group in groups_in_run(breakpoints_of_law(laws, numbers, moved, law), problem.options.end):
             before, behind = (law_third(laws, numbers, law, time) for time in _beside(problem, group))
             if abs(behind - before) > JUMP * max(abs(before), abs(behind)):
                 yield from group

@@ -89,7 +89,7 @@ def _is_regular(K: np.ndarray) -> bool:
 
 
 def _without_zeros(A: np.ndarray, *, regular: bool) -> tuple[np.ndarray, np.ndarray, int]:
-    """Non-zero eigenvalues with their vectors, and the multiplicity of zero, which a ``regular`` K does not have.
+    """Non-zero eigenvalues with their vectors, and the multiplicity of zero: none where K is ``regular``.
 
     States that nothing depends on are taken away, then those on which only such ones do, and so on; then combinations
     of states in the same way. Round-off would make of a chain of two eigenvalues of some 1e-8.

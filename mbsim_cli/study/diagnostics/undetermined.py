@@ -462,7 +462,8 @@ class JumpHealth:
 class IntegrandHealth:
     """Integrands of sums over time that jump where sensors cross a threshold: time and size of the first jump of each.
 
-    Jumps where sums are split do not count, nor those of comparisons ``of_time`` alone, which integrands read by name.
+    Jumps where sums are split do not count, nor do comparisons of the time alone: integrands read these by the names
+    ``of_time``.
     """
 
     def __init__(self, objectives: Iterable[Objective], of_time: Iterable[str]):
@@ -473,10 +474,13 @@ class IntegrandHealth:
 
     def add(self, block: Block | InverseBlock) -> None:
         """Add the next time points."""
+        watched = [(objective, name) for objective, name in self._sums if name not in self._found]
+        if not watched:
+            return
         time, sensors = self._following.of(block)
         with np.errstate(all="ignore"):
-            for objective, name in self._sums:
-                if name not in self._found and (first := self._first_jump(objective, time, sensors)):
+            for objective, name in watched:
+                if first := self._first_jump(objective, time, sensors):
                     self._found[name] = first
 
     def _first_jump(self, objective: Objective, time: np.ndarray, sensors: np.ndarray) -> tuple[float, float] | None:
