@@ -109,7 +109,11 @@ class _Reader:
         )
         before = self._body_names[model.body_parentid[number]]
         first, count = model.body_jntadr[number], model.body_jntnum[number]
-        place, pose = np.array(model.body_pos[number]), rotation_of(model.body_quat[number])
+        place, quaternion = np.array(model.body_pos[number]), model.body_quat[number]
+        if model.nkey and (moved := int(model.body_mocapid[number])) >= 0:
+            place = np.array(model.key_mpos[0]).reshape(-1, 3)[moved]
+            quaternion = np.array(model.key_mquat[0]).reshape(-1, 4)[moved]
+        pose = rotation_of(quaternion)
         if count == 0:
             made = Joint(self._joints.add(name), "fixed", (before, name), np.array([place, np.zeros(3)]), pose)
             self.robot.joints.append(made)
@@ -147,7 +151,7 @@ class _Reader:
             zero = float(model.qpos0[qpos])
             made.start = float(self._start[qpos]) - zero
             made.rates = self._rates[dof : dof + 1]
-            if model.jnt_limited[at]:
+            if model.jnt_limited[at] and not self._is_off("LIMIT", "CONSTRAINT"):
                 made.limits = (float(model.jnt_range[at, 0]) - zero, float(model.jnt_range[at, 1]) - zero)
             made.armature = float(model.dof_armature[dof])
             made.damping = 0.0 if self._is_off("DAMPER") else float(model.dof_damping[dof])
@@ -167,10 +171,12 @@ class _Reader:
                 self.robot.remarks.append(f"not taken over: equality constraint {label}, which is not active")
                 continue
             if kind in (CONNECT, WELD):
+                welds = kind == WELD and data[10] != 0.0  # a torquescale of 0 leaves the rotation free
                 bodies, places, turn = self._closed(number, kind, data)
-                name, joint = self._joints.add(label), "spherical" if kind == CONNECT else "fixed"
-                self.robot.joints.append(Joint(name, joint, bodies, places, turn, closes=True))
-            elif kind == EQUAL_JOINTS and not np.any(data[2:5]) and self._equal(number, label, data):
+                joint = Joint(self._joints.add(label), "fixed" if welds else "spherical", bodies, places, closes=True)
+                joint.turn = turn if welds else joint.turn
+                self.robot.joints.append(joint)
+            elif kind == EQUAL_JOINTS and self._equal(number, label, data):
                 continue
             else:
                 self.robot.remarks.append(f"not taken over: equality constraint {label}")
@@ -182,18 +188,22 @@ class _Reader:
             turns = [rotation_of(model.site_quat[site]) for site in ids]
             places, turn = np.array(model.site_pos[ids]), turns[0] @ turns[1].T
             ids = [int(body) for body in model.site_bodyid[ids]]
-        elif kind == WELD:
-            turn = rotation_of(data[6:10])
-            places = np.array([data[3:6] + turn @ data[:3], data[:3]])
+        elif kind == WELD:  # the anchor in the second body, then in the first
+            turn, places = rotation_of(data[6:10]), np.array([data[3:6], data[:3]])
         else:
-            places = np.array([data[:3], data[3:6]])
-        return (self._body_names[ids[0]], self._body_names[ids[1]]), places, np.eye(3) if kind == CONNECT else turn
+            turn, places = np.eye(3), np.array([data[:3], data[3:6]])
+        return (self._body_names[ids[0]], self._body_names[ids[1]]), places, turn
 
     def _equal(self, number: int, label: str, data: np.ndarray) -> bool:
-        """Add q_1 = data_0 + data_1 q_2, both from their reference; False if a joint has not exactly one coordinate."""
+        """Add q_1 = data_0 + data_1 q_2, both from their reference.
+
+        False for terms of higher order in q_2, and for joints without a coordinate of their own, or with several.
+        """
         first = self._by_joint.get(int(self._model.eq_obj1id[number]))
         second = self._by_joint.get(int(self._model.eq_obj2id[number]))
-        if first is None or not first.coordinate or (second is not None and not second.coordinate):
+        if first is None or not first.coordinate:
+            return False
+        if second is not None and (not second.coordinate or np.any(data[2:5])):
             return False
         terms = {first.coordinate: 1.0} | ({second.coordinate: -float(data[1])} if second is not None else {})
         self.robot.couplings.append(Coupling(self._joints.add(label), terms, float(data[0])))
@@ -279,6 +289,7 @@ class _Reader:
                 ("stiffness", having(model.jnt_stiffness)),
                 ("limits of the force of all actuators (actuatorfrcrange)", having(model.jnt_actfrclimited, True)),
                 (terms, self._uneven()),
+                ("limits", [] if self._is_off("LIMIT", "CONSTRAINT") else having(model.jnt_limited)),
                 ("yielding (springyield) of the springs", having(model.jnt_stiffness * model.jnt_springyield, True)),
             )
             if names
@@ -290,6 +301,9 @@ class _Reader:
                 ("forces of the medium (density, viscosity)", model.opt.density or model.opt.viscosity),
                 (f"{counted(model.ngeom, 'shape')} (masses count) and contacts", model.ngeom),
                 (counted(model.ntendon, "tendon"), model.ntendon),
+                (counted(model.nsensor, "sensor"), model.nsensor),
+                (f"{counted(model.nkey - 1, 'keyframe')} after the first", model.nkey > 1),
+                (f"the motion of {counted(model.nmocap, 'mocap body')}, fixed at the start", model.nmocap),
                 (counted(model.nplugin, "plugin"), model.nplugin),
                 (f"elasticity of {counted(model.nflex, 'flexible part')} (masses count)", model.nflex),
             )

@@ -72,6 +72,56 @@ def test_elasticity_of_flexes_is_told(tmp_path):
     assert "not taken over: elasticity of 1 flexible part (masses count)" in read(path).remarks
 
 
+WELDED = """<mujoco><worldbody><body name="a"><freejoint/><geom size="0.1"/></body>
+<body name="b" pos="1 0 0.3" euler="20 30 40"><freejoint/><geom size="0.1"/></body></worldbody>
+<equality><weld body1="a" body2="b" {}/></equality></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        ("", "fixed"),
+        ('anchor="0.1 0.2 0.3"', "fixed"),
+        ('anchor="0.1 0.2 0.3" relpose="1 2 3 0.9 0.1 0.2 0.3"', "fixed"),
+        ('anchor="0.1 0.2 0.3" torquescale="0"', "spherical"),
+    ],
+)
+def test_a_weld_holds_what_it_holds_in_mujoco(tmp_path, how, kind):
+    """In the pose in which the joint is closed MuJoCo finds nothing open."""
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "w.xml").write_text(WELDED.format(how))
+    joint = read(tmp_path / "w.xml").joints[-1]
+    assert joint.kind == kind
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "w.xml"))
+    data, turn = mujoco.MjData(model), np.zeros(4)
+    mujoco.mju_mat2Quat(turn, joint.turn.ravel())
+    data.qpos[:] = [0, 0, 0, 1, 0, 0, 0, *(joint.places[0] - joint.turn @ joint.places[1]), *turn]
+    mujoco.mj_forward(model, data)
+    assert np.abs(data.efc_pos).max() < 1e-14
+
+
+def test_what_an_mjcf_has_besides_is_told(tmp_path):
+    """A mocap body stands where the first keyframe has it; a joint is held whatever its further terms are."""
+    pytest.importorskip("mujoco")
+    path = tmp_path / "more.xml"
+    path.write_text(
+        '<mujoco><worldbody><body name="m" mocap="true"/><body><joint name="b" type="ball" range="0 40"/>'
+        '<geom size="0.1"/></body><body><joint name="j" range="-1 1"/><geom size="0.1"/></body></worldbody>'
+        '<equality><joint joint1="j" polycoef="0.1 2 3 0 0"/></equality><sensor><jointpos joint="j"/></sensor>'
+        '<keyframe><key mpos="1 2 3" mquat="0 2 0 0"/><key/><key/></keyframe></mujoco>'
+    )
+    robot = read(path)
+    for what in ("limits of b", "1 sensor", "2 keyframes after the first", "the motion of 1 mocap body"):
+        assert any(remark.startswith(f"not taken over: {what}") for remark in robot.remarks), robot.remarks
+    assert robot.couplings[0].terms == {"j.angle": 1.0} and robot.couplings[0].offset == 0.1
+    (mocap,) = (joint for joint in robot.joints if joint.bodies[1] == "m")
+    assert np.array_equal(mocap.places[0], [1, 2, 3]) and np.array_equal(mocap.turn, np.diag([1, -1, -1]))
+    assert any(joint.limits for joint in robot.joints)
+    path.write_text(path.read_text().replace("<worldbody>", '<option><flag limit="disable"/></option><worldbody>'))
+    robot = read(path)
+    assert not any(joint.limits for joint in robot.joints) and not any("limits of b" in text for text in robot.remarks)
+
+
 @pytest.mark.parametrize("name", ["ground", "all", "in", "lambda", "True", "null", "origin", "center_of_mass"])
 def test_names_that_model_files_do_not_have_are_changed(mbsim, tmp_path, name):
     pytest.importorskip("mujoco")
