@@ -14,6 +14,11 @@ from mbsim_cli.exchange.xml import Wrong, laid_out, named, number_in, numbers_in
 
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _NO_AXIS = ("fixed", "floating")
+_RESISTANCE = ("damping", "friction")
+_READ = {
+    *("link", "joint", "material", "inertial", "visual", "collision"),
+    *("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
+}
 
 
 def read(path: Path, floating: bool = False) -> Robot:
@@ -44,6 +49,11 @@ def _robot(root: Element, path: Path, floating: bool) -> Robot:
             robot.joints.append(Joint(joints.add("base"), kind, (GROUND, bodies[name]), np.zeros((2, 3))))
     made = {named(element): _joint(element, joints.add(named(element)), bodies) for element in elements}
     robot.joints += made.values()
+    parents: dict[str, Joint] = {}
+    for joint in made.values():
+        if (first := parents.setdefault(joint.bodies[1], joint)) is not joint:
+            joint.closes = True
+            robot.remarks.append(f"{joint.name} closes a loop: {joint.bodies[1]} is the child of {first.name} already")
     for element in elements:
         if (mimic := element.find("mimic")) is not None:
             own, other = made[named(element)], made.get(mimic.get("joint") or "")
@@ -122,7 +132,7 @@ def _joint(element: Element, name: str, bodies: Names) -> Joint:
     place, turn = _pose(element, where)
     axis = _numbers(None if kind in _NO_AXIS else element.find("axis"), "xyz", (1.0, 0.0, 0.0), where)
     length = float(np.linalg.norm(axis))
-    if not length > 0:
+    if not 0 < length < np.inf:
         raise Wrong(f"{where}: the axis has no direction")
     ends = (bodies[_link(element, "parent", bodies)], bodies[_link(element, "child", bodies)])
     if ends[0] == ends[1]:
@@ -141,15 +151,24 @@ def _joint(element: Element, name: str, bodies: Names) -> Joint:
 
 def _add_remarks(root: Element, links: list[Element], elements: list[Element], robot: Robot) -> None:
     """Add remarks on elements that model files do not have, or that do not affect the motion."""
-    efforts = (_number(element.find("limit"), "effort", 0.0, named(element)) for element in elements)
-    if any(efforts):
+    if any(_states(element, "limit", "effort", "velocity") for element in elements):
         robot.remarks.append("not taken over: limits of efforts and velocities")
+    several = [element for element in elements if element.get("type") in ("planar", "floating")]
+    for what, *stated in (("limits", "limit", "lower", "upper"), ("damping and friction", "dynamics", *_RESISTANCE)):
+        if names := [named(element) for element in several if _states(element, *stated)]:
+            robot.remarks.append(f"not taken over: {what} of {', '.join(names)}")
     shapes = sum(visual.find("geometry/mesh") is None for link in links for visual in link.findall("visual"))
     for count, what in ((shapes, "visual"), (sum(len(link.findall("collision")) for link in links), "collision")):
         if count:
             robot.remarks.append(f"not taken over: {count} {what} shapes")
-    if others := sorted({element.tag for element in root} - {"link", "joint", "material"}):
+    parts = [root, *links, *elements]
+    if others := sorted({element.tag for part in parts for element in part if element.tag not in _READ}):
         robot.remarks.append(f"not taken over: elements {', '.join(others)}")
+
+
+def _states(joint: Element, part: str, *attributes: str) -> bool:
+    """Whether one of the attributes of an element in a joint is not zero."""
+    return any(_number(joint.find(part), attribute, 0.0, f"joint {named(joint)}") for attribute in attributes)
 
 
 # Writing: a tree of links; the frame of a link is at the joint to its parent.

@@ -17,9 +17,16 @@ class Wrong(Exception):
 
 
 def read_with(path: Path, make: Callable[[Element], Robot]) -> Robot:
-    """The robot that ``make`` builds from the root element of a file; raises InputOutputError."""
+    """The robot that ``make`` builds from the root element of a file; raises InputOutputError.
+
+    Elements of the root's own namespace count as elements without one.
+    """
     try:
-        return make(ElementTree.parse(path).getroot())
+        root = ElementTree.parse(path).getroot()
+        space, _, _ = root.tag.rpartition("}")
+        for element in root.iter() if space else ():
+            element.tag = element.tag.removeprefix(space + "}")
+        return make(root)
     except ElementTree.ParseError as error:
         raise InputOutputError(f"{path} cannot be read as XML: {error}") from None
     except Wrong as error:

@@ -224,6 +224,35 @@ def test_what_a_urdf_says_in_vain_is_told(tmp_path):
     assert robot.remarks == [f"not taken over: {text}" for text in said]
 
 
+def test_what_joints_and_links_of_a_urdf_have_besides_is_told(tmp_path):
+    path = tmp_path / "r.urdf"
+    flat = hinge("j", "a", "b", '<limit upper="2" velocity="3"/><dynamics damping="1"/><calibration rising="0"/>')
+    flat = flat.replace("revolute", "planar")
+    path.write_text(f'<robot name="r">{LINKS.replace("/>", "><contact/></link>")}{flat}</robot>')
+    said = (
+        "limits of efforts and velocities",
+        "limits of j",
+        "damping and friction of j",
+        "elements calibration, contact",
+    )
+    assert read(path).remarks == [f"not taken over: {text}" for text in said]
+
+
+def test_a_namespace_of_all_elements_of_a_urdf_does_not_count(tmp_path):
+    path = tmp_path / "r.urdf"
+    path.write_text(f'<robot name="r" xmlns="http://drake.mit.edu">{LINKS}{hinge("j", "a", "b")}</robot>')
+    assert [joint.name for joint in read(path).joints] == ["base", "j"]
+
+
+def test_a_second_parent_of_a_link_closes_a_loop(tmp_path):
+    path = tmp_path / "r.urdf"
+    joints = hinge("j", "a", "b") + hinge("k", "a", "c") + hinge("l", "c", "b")
+    path.write_text(f'<robot name="r">{LINKS}<link name="c"/>{joints}</robot>')
+    robot = read(path)
+    assert [joint.name for joint in robot.joints if joint.closes] == ["l"]
+    assert robot.remarks == ["l closes a loop: b is the child of j already"]
+
+
 CHAIN = """
 mbsim: 1
 points:
