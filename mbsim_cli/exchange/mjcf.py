@@ -328,6 +328,9 @@ class _Reader:
 
 _JOINTS = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball"}
 _CLOSING = {"spherical": "connect", "fixed": "weld"}
+LEAST = 1e-14  # kg and kg m^2: MuJoCo refuses bodies that move with less than 1e-15
+_NEGLIGIBLE = 1e-9  # largest share of LEAST in the inertia of a body
+_ROUND_OFF = 1e-12  # of moments, relative to the largest
 
 
 def mjcf_of(robot: Robot) -> str:
@@ -342,16 +345,17 @@ def mjcf_of(robot: Robot) -> str:
     for joint in robot.joints:
         if not joint.closes:
             carried.setdefault(joint.bodies[0], []).append(joint)
+    inertias, names = _Inertias(robot), Names(joint.name for joint in robot.joints)
     world = SubElement(root, "worldbody")
     pending = [(joint, world) for joint in reversed(carried.get(GROUND, []))]
     while pending:  # depth first, as the format numbers coordinates
         joint, parent = pending.pop()
         chain = _chain(joint, bodies, carried)
-        inner = _write_body(parent, chain, bodies[chain[-1].bodies[1]], start, rates)
+        body = bodies[chain[-1].bodies[1]]
+        inner = _write_body(parent, chain, body.name, inertias.of(body, joint.kind != "fixed"), names, start, rates)
         pending += [(below, inner) for below in reversed(carried.get(chain[-1].bodies[1], []))]
     _add_equalities(root, robot)
-    if refused := [body.name for body in robot.bodies if body.mass and np.linalg.eigvalsh(body.inertia)[0] <= 0.0]:
-        robot.remarks.append(f"MuJoCo refuses inertias that are not positive: {', '.join(refused)}")
+    inertias.remark()
     if robot.motors:
         actuators = SubElement(root, "actuator")
         for motor in robot.motors:
@@ -374,17 +378,102 @@ def _chain(joint: Joint, bodies: dict[str, Body], carried: dict[str, list[Joint]
     return chain
 
 
-def _write_body(parent: Element, chain: list[Joint], body: Body, start: list[float], rates: list[float]) -> Element:
-    """Add a body with its joints, the outer first; their initial coordinates and velocities are appended."""
+class _Inertias:
+    """Masses and inertias that MuJoCo accepts, for the same motion; ``remark`` lists those that are not the model's."""
+
+    def __init__(self, robot: Robot):
+        self._remarks = robot.remarks
+        self._replaced: list[str] = []
+        self._filled: list[str] = []
+        self._refused: list[str] = []
+        self._axes: dict[str, np.ndarray] = {GROUND: np.zeros((0, 3))}  # about which a body turns, at zero coordinates
+        sizes, bodies = [], {body.name: body for body in robot.bodies}
+        for joint in robot.joints:
+            if joint.closes:
+                continue
+            own = {"revolute": joint.axis[None], "spherical": np.eye(3), "floating": np.eye(3)}.get(joint.kind)
+            before = self._axes[joint.bodies[0]] @ joint.turn
+            body = bodies[joint.bodies[1]]
+            self._axes[body.name] = before if own is None else np.concatenate([before, own])
+            lever = body.center - joint.places[1]
+            sizes.append(max(np.abs(body.inertia).max(), body.mass * (lever @ lever)))
+        self._is_negligible = _NEGLIGIBLE * min(filter(None, sizes), default=np.inf) > LEAST
+
+    def of(self, body: Body, moves: bool) -> dict[str, str] | None:
+        """Attributes of the ``inertial`` of a body; None for one without mass that is fixed to another."""
+        if body.is_massless and not moves:
+            return None
+        moments, axes = np.linalg.eigh(body.inertia)
+        excess = moments[2] - moments[1] - moments[0]
+        stated = {"pos": words(body.center)}
+        if excess > _ROUND_OFF * moments[2] and (axis := self._only_axis(body.name)) is not None:
+            self._filled.append(body.name)
+            moments, axes, excess = np.full(3, axis @ body.inertia @ axis), np.eye(3), 0.0
+        lacks = min(body.mass, moments[0]) < LEAST
+        if excess > _ROUND_OFF * moments[2] or (lacks and not self._is_negligible):
+            self._refused.append(body.name)
+        elif lacks or excess > -_ROUND_OFF * moments[2]:  # principal axes found by MuJoCo would be off by round-off
+            if lacks:
+                self._replaced.append(body.name)
+            moments = np.maximum(moments, LEAST)
+            moments[0] = max(moments[0], np.nextafter(moments[2] - moments[1], np.inf))
+            axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+            stated |= {"quat": words(quaternion_of(axes)), "mass": digits(max(body.mass, LEAST))}
+            return stated | {"diaginertia": words(moments)}
+        full = words(body.inertia[at] for at in INERTIA.values())
+        return stated | {"mass": digits(body.mass), "fullinertia": full}
+
+    def _only_axis(self, name: str) -> np.ndarray | None:
+        """The only axis (3,) that a body turns about; zero if it does not turn, None if there are others."""
+        axes = self._axes[name]
+        if not len(axes):
+            return np.zeros(3)
+        first = axes[0] / np.linalg.norm(axes[0])
+        return first if np.abs(np.cross(first, axes)).max() < 1e-9 * np.abs(axes).max() else None
+
+    def remark(self) -> None:
+        """List the bodies whose numbers are others than in the model, and those that MuJoCo refuses."""
+        for why, names in (
+            (
+                f"MuJoCo needs mass and inertia of all that moves: {LEAST:g} kg and kg m^2 stand for zeros",
+                self._replaced,
+            ),
+            ("MuJoCo refuses inertias that no body can have: moments are the same about all axes", self._filled),
+        ):
+            if names:
+                self._remarks.append(f"{why}, which moves alike: {', '.join(names)}")
+        if self._refused:
+            why = "MuJoCo refuses the file: it needs inertias above 1e-15 kg m^2 that a body can have"
+            self._remarks.append(f"{why}; correct {', '.join(self._refused)}")
+
+
+def _write_body(
+    parent: Element,
+    chain: list[Joint],
+    name: str,
+    inertial: dict[str, str] | None,
+    names: Names,
+    start: list[float],
+    rates: list[float],
+) -> Element:
+    """Add a body with its joints, the outer first; their initial coordinates and velocities are appended.
+
+    A joint that floats on another body becomes three slides and a ball, as MuJoCo's float in the world only.
+    """
     place, turn = np.zeros(3), np.eye(3)  # of the body at zero coordinates
     for joint in chain:
         place = place + turn @ (joint.places[0] - joint.turn @ joint.places[1])
         turn = turn @ joint.turn
-    made = SubElement(parent, "body", name=body.name, pos=words(place), quat=words(quaternion_of(turn)))
-    if not body.is_massless:
-        full = words(body.inertia[at] for at in INERTIA.values())
-        SubElement(made, "inertial", pos=words(body.center), mass=digits(body.mass), fullinertia=full)
-    if chain[0].kind == "floating":
+    made = SubElement(parent, "body", name=name, pos=words(place), quat=words(quaternion_of(turn)))
+    if inertial is not None:
+        SubElement(made, "inertial", inertial)
+    if chain[0].kind == "floating" and chain[0].bodies[0] != GROUND:
+        for letter, axis in zip("xyz", np.eye(3), strict=True):
+            SubElement(made, "joint", name=names.add(f"{chain[0].name}_{letter}"), type="slide", axis=words(axis))
+        SubElement(made, "joint", name=chain[0].name, type="ball")
+        start += [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+        rates += [0.0] * 6
+    elif chain[0].kind == "floating":
         SubElement(made, "freejoint", name=chain[0].name)
         start += [*place, *quaternion_of(turn)]
         rates += [0.0] * 6

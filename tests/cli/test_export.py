@@ -226,6 +226,58 @@ def test_torques_are_those_of_mujoco(mbsim, tmp_path):
         np.testing.assert_allclose(data.qfrc_inverse[place], torques[row], rtol=0, atol=1e-9 * np.abs(torques).max())
 
 
+ODD = """\
+mbsim: 1
+gravity: [0.3, 0.2, -9.81]
+points:
+  A: {ground: [0, 0, 1], hub: [0, 0, 0]}
+  B: {hub: [0.1, 0, 0], rod: [0, 0, 0]}
+  C: {hub: [0, 0.2, 0], disc: [0, 0, 0.1]}
+  D: {rod: [0.5, 0, 0.1], ball: [0, 0.1, 0]}
+  E: {ground: [2, 0, 0], arm: [0, 0, 0]}
+  F: {arm: [1, 0, 0], tip: [0, 0, 0]}
+vectors: {u: {ground: [0, 1, 1], hub: [1, 0, 0]}}
+bodies:
+  hub: {mass: 0}
+  rod: {mass: 2, center_of_mass: [0.3, 0, 0], inertia: {yy: 0.1, zz: 0.1}}
+  disc: {mass: 1, inertia: {xx: 0.07, yy: 0.1, zz: 0.17}}
+  ball: {shape: {type: sphere, radius: 0.1, mass: 1.5}}
+  arm: {mass: 2, center_of_mass: [0.5, 0, 0.1], inertia: {zz: 0.3}}
+  tip: {mass: 1}
+joints:
+  A: {type: revolute, bodies: [ground, hub], point: A, axis: u, initial: {angular_velocity: 1.5}}
+  B: {type: revolute, bodies: [rod, hub], point: B, axis: z, initial: {angle: 0.3, angular_velocity: -2}}
+  C: {type: revolute, bodies: [hub, disc], point: C, axis: y, initial: {angle: 0.4, angular_velocity: 3}}
+  D: {type: floating, bodies: [rod, ball], point: D, initial: {position: [0.1, 0.2, 0.3]}}
+  E: {type: revolute, bodies: [ground, arm], point: E, axis: z, initial: {angular_velocity: 2}}
+  F: {type: prismatic, bodies: [arm, tip], point: F, axis: x, initial: {displacement: 0.1, velocity: 0.5}}
+forces: {s: {type: spring_damper, coordinate: F.displacement, stiffness: 30, damping: 2}}
+analysis: {type: forward_dynamics, step: 1e-3, duration: 0.1}
+"""
+
+
+@pytest.mark.interpreted
+def test_mujoco_moves_what_it_would_refuse(mbsim, tmp_path):
+    """Bodies without mass or without a moment, planar inertias, a disc whose moments round off, a joint that floats."""
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "odd.yaml").write_text(ODD)
+    done = mbsim("export", "odd.yaml", "--to", "mjcf", "--json")
+    remarks = " ".join(done.json["remarks"])
+    assert done.code == 0 and "moves alike: hub, rod, tip" in remarks and "moves alike: arm" in remarks, done
+    other = mujoco.MjModel.from_xml_path(str(tmp_path / "odd.xml"))
+    data = mujoco.MjData(other)
+    mujoco.mj_resetDataKeyframe(other, data, 0)
+    mujoco.mj_forward(other, data)
+    model = mbsim_cli.load(tmp_path / "odd.yaml")
+    found = dict(zip(model.mechanics().coordinates, model.accelerations(*model.state()), strict=True))
+    for name in ("A.angle", "B.angle", "C.angle", "E.angle", "F.displacement"):
+        there = data.qacc[other.joint(name[0]).dofadr[0]]
+        assert (found[name] if name in found else -found[f"-{name}"]) == pytest.approx(there, rel=1e-9), name
+    (tmp_path / "odd.yaml").write_text(ODD.replace("inertia: {yy: 0.1, zz: 0.1}", "inertia: {zz: 0.1}"))
+    done = mbsim("export", "odd.yaml", "--to", "mjcf", "--force")
+    assert done.code == 0 and "MuJoCo refuses the file" in done.err and "; correct rod" in done.err, done
+
+
 @pytest.mark.parametrize(
     "arguments, code, sentence",
     [
