@@ -49,6 +49,31 @@ def test_names_of_netcdf_are_utf_8(tmp_path):
         assert file.title.decode() == "Kräfte"
 
 
+TWICE = """\
+mbsim: 1
+bodies: {a: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}}
+joints: {J: {type: floating, bodies: [ground, a], point: origin, initial: {velocity: [1, 0, 0]}}}
+sensors:
+  J: {type: velocity, point: a.origin}
+  time: {type: coordinate, coordinate: J.x}
+analysis: {type: forward_dynamics, step: 0.1, duration: 0.2}
+"""
+
+
+@pytest.mark.interpreted
+def test_no_two_columns_have_one_name(mbsim, tmp_path):
+    from scipy.io import netcdf_file
+
+    (tmp_path / "twice.yaml").write_text(TWICE)
+    assert mbsim("run", "twice.yaml", "-q").code == 0
+    done = mbsim("export", "twice.h5", "time", "J", "J.x", "--to", "netcdf", "--json")
+    assert list(done.json["columns"]) == ["time", "time_2", "J.x", "J.y", "J.z", "J.x_2"], done
+    with netcdf_file(tmp_path / "twice.nc", mmap=False) as file:
+        found = {name: variable[:].tolist() for name, variable in file.variables.items()}
+    assert found["time"] == pytest.approx([0, 0.1, 0.2]) and found["time_2"] == found["J.x_2"] == found["time"]
+    assert found["J.x"] == pytest.approx([1, 1, 1])
+
+
 PAGE = (ROOT / "docs/export.md").read_text()
 COMMANDS = [shlex.split(line)[1:] for line in re.findall(r"^\$ (mbsim .*)$", PAGE, re.MULTILINE)]
 

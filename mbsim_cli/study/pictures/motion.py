@@ -453,7 +453,7 @@ def table_of(content: ResultFile, names: Sequence[str], derivatives: bool, poses
 
     With ``derivatives`` those of each history by the parameters follow it, as ``d NAME/d PARAMETER``; with ``poses``
     ``BODY.position.x`` to ``z`` and Euler parameters ``BODY.orientation.e0`` (scalar) to ``e3`` come last.
-    Raises UsageError.
+    A column whose name an earlier one has, as a sensor ``time``, is called ``time_2``. Raises UsageError.
     """
     for name in names:
         if name not in content.entries:
@@ -475,7 +475,13 @@ def table_of(content: ResultFile, names: Sequence[str], derivatives: bool, poses
         every = np.concatenate([posed.position, posed.orientation], axis=2)
         for number, body in enumerate(posed.bodies):
             found += [Column(f"{body}.{name}", unit, every[:, number, k]) for k, (name, unit) in enumerate(named)]
-    return found
+    by_name: dict[str, Column] = {}
+    for column in found:
+        name, count = column.name, 2
+        while name in by_name:
+            name, count = f"{column.name}_{count}", count + 1
+        by_name[name] = column._replace(name=name)
+    return list(by_name.values())
 
 
 def _poses_of(content: ResultFile) -> Poses:
