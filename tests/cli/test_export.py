@@ -67,10 +67,10 @@ def test_no_two_columns_have_one_name(mbsim, tmp_path):
     (tmp_path / "twice.yaml").write_text(TWICE)
     assert mbsim("run", "twice.yaml", "-q").code == 0
     done = mbsim("export", "twice.h5", "time", "J", "J.x", "--to", "netcdf", "--json")
-    assert list(done.json["columns"]) == ["time", "time_2", "J.x", "J.y", "J.z", "J.x_2"], done
+    assert list(done.json["columns"]) == ["time", "time_", "J.x", "J.y", "J.z", "J.x_"], done
     with netcdf_file(tmp_path / "twice.nc", mmap=False) as file:
         found = {name: variable[:].tolist() for name, variable in file.variables.items()}
-    assert found["time"] == pytest.approx([0, 0.1, 0.2]) and found["time_2"] == found["J.x_2"] == found["time"]
+    assert found["time"] == pytest.approx([0, 0.1, 0.2]) and found["time_"] == found["J.x_"] == found["time"]
     assert found["J.x"] == pytest.approx([1, 1, 1])
 
 

@@ -453,7 +453,7 @@ def table_of(content: ResultFile, names: Sequence[str], derivatives: bool, poses
 
     With ``derivatives`` those of each history by the parameters follow it, as ``d NAME/d PARAMETER``; with ``poses``
     ``BODY.position.x`` to ``z`` and Euler parameters ``BODY.orientation.e0`` (scalar) to ``e3`` come last.
-    A column whose name an earlier one has, as a sensor ``time``, is called ``time_2``. Raises UsageError.
+    A column whose name an earlier one has, as a sensor ``time``, is called ``time_``. Raises UsageError.
     """
     for name in names:
         if name not in content.entries:
@@ -477,9 +477,9 @@ def table_of(content: ResultFile, names: Sequence[str], derivatives: bool, poses
             found += [Column(f"{body}.{name}", unit, every[:, number, k]) for k, (name, unit) in enumerate(named)]
     by_name: dict[str, Column] = {}
     for column in found:
-        name, count = column.name, 2
+        name = column.name
         while name in by_name:
-            name, count = f"{column.name}_{count}", count + 1
+            name += "_"
         by_name[name] = column._replace(name=name)
     return list(by_name.values())
 
