@@ -53,8 +53,10 @@ def _market(path: Path, count: int) -> Sparse:
     from scipy import sparse
     from scipy.io import mminfo, mmread
 
-    rows, columns, entries, layout, *_ = mminfo(path)
+    rows, columns, entries, layout, field, _ = mminfo(path)
     _require_size(path, (rows, columns), count)
+    if field == "pattern":
+        raise ValueError("it says where entries are, not what they are")
     if layout == "coordinate" and not 0 <= entries <= path.stat().st_size:
         raise ValueError(f"its header says {entries} entries, and it has {path.stat().st_size} bytes")
     return sparse.csc_matrix(mmread(path))

@@ -286,15 +286,11 @@ def weights_of(mesh: Mesh, nodes: Array) -> Array:
 def read_mesh(path: Path) -> Mesh:
     """Read the cells of highest dimension, which are to be of one kind; groups of nodes, cells and sides are sets."""
     found = _read(path)
-    kinds = sorted(
-        {block.type for block in found.cells if block.type in SOLID}, key=lambda kind: -CELLS[kind].dimension
-    )
-    kinds = [kind for kind in kinds if CELLS[kind].dimension == CELLS[kinds[0]].dimension]
-    if len(kinds) != 1:
+    highest = max((block.dim for block in found.cells), default=0)
+    kinds = sorted({block.type for block in found.cells if block.dim == highest})
+    if len(kinds) != 1 or kinds[0] not in SOLID:
         known = ", ".join(SOLID)
-        raise InputOutputError(
-            f"{path} has cells {', '.join(kinds) or 'of no known kind'}; one kind of {known} is wanted"
-        )
+        raise InputOutputError(f"{path} has cells {', '.join(kinds) or 'of no kind'}; one kind of {known} is wanted")
     points = _points(path, found)
     cells = np.vstack([block.data for block in found.cells if block.type == kinds[0]]).astype(int)
     _require_points(path, cells, len(points), "a cell")

@@ -111,6 +111,7 @@ def test_what_is_refused(tmp_path):
     unsymmetric[0, 3] *= 2
     mmwrite(tmp_path / "skew.mtx", sparse.coo_matrix(unsymmetric), symmetry="general")
     mmwrite(tmp_path / "large.mtx", sparse.identity(17))
+    mmwrite(tmp_path / "places.mtx", sparse.identity(30), field="pattern")
     for file, sentence in (
         ("none.mtx", "there is no file"),
         ("complex.mtx", "is no matrix of real numbers"),
@@ -120,6 +121,7 @@ def test_what_is_refused(tmp_path):
         ("other.mtx", "node 8 is not among the nodes"),
         ("nan.mtx", "holds numbers that are not finite"),
         ("skew.mtx", "is not symmetric"),
+        ("places.mtx", "is no matrix: it says where entries are, not what they are"),
         ("large.mtx", "is 17 x 17, not 2, 3 or 6 rows for each of 15 nodes"),
     ):
         with pytest.raises(ModelError, match=sentence) as error:

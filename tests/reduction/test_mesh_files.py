@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.errors import ModelError
-from mbsim_cli.reduction.mesh import CELLS, SOLID, grid
+from mbsim_cli.errors import InputOutputError, ModelError
+from mbsim_cli.reduction.mesh import CELLS, SOLID, grid, read_mesh
 from tests.reduction.reduced import reduce_body
 from tests.spec.example import write
 
@@ -92,6 +92,16 @@ def test_what_is_refused(tmp_path):
     stored(tmp_path, "quad", np.vstack([plate.cells, np.roll(plate.cells[2], 1)]), plate.points)
     with pytest.raises(ModelError, match="has a cell twice, 2 and 8; remove one of them"):
         reduce(tmp_path, "crank.inp")
+
+
+@pytest.mark.parametrize(("kind", "other"), [("quad", "quad9"), ("hexahedron", "wedge"), ("triangle", "pyramid")])
+def test_cells_of_other_kinds_are_not_left_out(tmp_path, kind, other):
+    """A body would lack their mass; cells of fewer dimensions serve as groups."""
+    counts = {"quad": 4, "quad9": 9, "hexahedron": 8, "wedge": 6, "triangle": 3, "pyramid": 5}
+    cells = [(name, np.arange(counts[name])[None]) for name in (kind, other)]
+    meshio.Mesh(np.random.default_rng(1).random((20, 3)), cells).write(tmp_path / "two.vtu")
+    with pytest.raises(InputOutputError, match=f"has cells .*{other}; one kind of triangle, "):
+        read_mesh(tmp_path / "two.vtu")
 
 
 def test_what_meshio_prints_is_the_reason(tmp_path, capfd):
