@@ -13,7 +13,7 @@ from scipy.optimize import least_squares
 
 import mbsim_cli as mbsim
 from mbsim_cli import spec
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import AnalysisError, InputOutputError
 from mbsim_cli.study.fitting.estimate import Group, Problem, _rho, estimate
 from mbsim_cli.study.fitting.readings import Computed, Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener
@@ -233,6 +233,27 @@ def test_outliers_alone_take_the_standard_errors_only_of_what_they_read():
     found = estimate(Problem(variables, readings, groups, compute, "huber", 1.5, 1e-10, 50))
     alone = np.sum(readings[:20] ** 2) / 20**2 * 40 / 38
     assert found.covariance[0, 0] == pytest.approx(alone, rel=1e-12) and np.isnan(found.covariance[1]).all()
+
+
+@pytest.mark.parametrize(("most", "reached"), [(0.9, True), (0.5, False)])
+def test_a_search_that_failing_analyses_keep_from_the_optimum_has_not_converged(most, reached):
+    """Readings atan(0.8) t + 0; its first step leads to where analyses fail in any case."""
+    time = np.linspace(0.0, 1.0, 20)
+    readings = np.arctan(0.8) * time + 1e-3 * np.sin(40.0 * time)
+
+    def compute(values):
+        if values[0] > most:
+            raise AnalysisError("the mechanism locks")
+        return Computed(
+            np.arctan(values[0]) * time + values[1], np.stack([time / (1 + values[0] ** 2), 1 + 0 * time], 1)
+        )
+
+    wide = np.full(2, np.inf)
+    variables = Variables(("a", "b"), ("", ""), np.array([-2.0, 0.3]), -wide, wide, np.zeros(2, bool))
+    groups = [Group(slice(0, 20), None, 1.0)]
+    found = estimate(Problem(variables, readings, groups, compute, "linear", 1.0, 1e-8, 200))
+    assert found.converged == reached and (abs(found.values[0] - 0.8) < 1e-2) == reached
+    assert reached or found.ended == "a better fit lies where analyses fail: the mechanism locks"
 
 
 def test_an_end_of_a_range_holds_an_estimate(tmp_path):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.errors import AnalysisError, ModelError, one_line
 from mbsim_cli.study.fitting.readings import Computed
 from mbsim_cli.study.optimizing.design import Variables
 
@@ -20,6 +20,7 @@ LEAST_NOISE = 1e-9  # of the readings of a column: what rounding and interpolati
 UNDETERMINED = 1e-8  # singular value over the largest, of columns of length 1, that counts as zero
 NORMAL_MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 AT_END = 1e-3  # of a range, within which an end may hold a parameter
+SHORT = 0.1  # standard errors that a linearised model is from its optimum where a search has ended before it
 _ENDED = {1: "gradient", 2: "sum of squares", 3: "parameters", 4: "sum of squares and parameters"}
 
 
@@ -89,6 +90,7 @@ class _Search:
         self.problem, self._progress = problem, progress
         self.sigma = np.ones(len(problem.readings))
         self.evaluations = 0
+        self.failure = ""  # why the latest analysis failed that did
         self._last: tuple[bytes, Computed] | None = None
         self._best: tuple[float, np.ndarray, Computed] | None = None
 
@@ -107,7 +109,8 @@ class _Search:
         """Residuals over their noise (m,); infinite where the analysis fails, so that the search turns back."""
         try:
             computed = self.computed(values)
-        except (AnalysisError, ModelError):
+        except (AnalysisError, ModelError) as error:
+            self.failure = one_line(error)
             return np.full(len(self.problem.readings), np.inf)
         found = (computed.values - self.problem.readings) / self.sigma
         cost = cost_of(self.problem, found)
@@ -190,6 +193,8 @@ def estimate(
         if not converged or np.all(np.abs(sigmas - before) <= NOISE_CHANGE * sigmas):
             break
     sigma = by_reading(problem, sigmas)
+    if converged and search.failure and _left(problem, computed, sigma, held) > SHORT:
+        ended, converged = f"a better fit lies where analyses fail: {search.failure}", False
     covariance, directions = _statistics(problem, computed, sigma, held)
     cost = cost_of(problem, (computed.values - problem.readings) / sigma)
     return Estimate(
@@ -253,6 +258,19 @@ def _held(problem: Problem, computed: Computed, values: np.ndarray, sigma: np.nd
     at_low = (values - low <= AT_END * span) & (values + step <= low) & (step < 0.0)
     at_high = (high - values <= AT_END * span) & (values + step >= high) & (step > 0.0)
     return at_high.astype(int) - at_low
+
+
+def _left(problem: Problem, computed: Computed, sigma: np.ndarray, held: np.ndarray) -> float:
+    """Length of the step to the optimum of the linearised model, in standard errors; held parameters stay.
+
+    Source: Bates and Watts, A relative offset orthogonality convergence criterion, Technometrics 23, 1981.
+    """
+    residuals = (computed.values - problem.readings) / sigma
+    weights = np.sqrt(_rho(problem, residuals)[1])
+    jacobian = computed.jacobian[:, held == 0] * (weights / sigma)[:, None]
+    lengths = np.linalg.norm(jacobian, axis=0)
+    axes, singular, _ = np.linalg.svd(jacobian / np.where(lengths > 0.0, lengths, 1.0), full_matrices=False)
+    return float(np.linalg.norm((weights * residuals) @ axes[:, singular > UNDETERMINED * singular.max(initial=0.0)]))
 
 
 def _statistics(
