@@ -246,11 +246,14 @@ def evaluate(
                 uncertainty = uncertainty.with_gradient(np.full(len(gradient), off), adjoint.sizes.get(name))
             if not resolution.enough:
                 uncertainty = uncertainty._replace(errors=np.full(len(uncertainty.errors), np.nan))
+        own = {}
+        if why := getattr(each, "reason", ""):
+            own = {parameter: why for parameter, d in zip(names, gradient, strict=True) if np.isnan(d)}
         results[name] = Gradient(
             float(each.value),
             masked(gradient, names, reasons),
             uncertainty,
-            reasons | (_jump_reasons(problem, gradient, reasons) if forward and np.isnan(gradient).any() else {}),
+            own | reasons | (_jump_reasons(problem, gradient, reasons) if forward and np.isnan(gradient).any() else {}),
             adjoint.error if adjoint else 0.0,
             adjoint.moved.get(name) if adjoint else None,
             None if largest is None else float(largest),

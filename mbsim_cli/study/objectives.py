@@ -219,6 +219,11 @@ class Expression:
         """Whether one of the others has."""
         return any(part.has_corners for part in self.parts.values())
 
+    @property
+    def reason(self) -> str:
+        """Why one of the others has no derivatives, if so."""
+        return next(filter(None, (getattr(part, "reason", "") for part in self.parts.values())), "")
+
     def _arguments(self):
         operands = {name: np.reshape(part.value, (1, 1)) for name, part in self.parts.items()}
         return operands, np.zeros(1), self.objective.values
@@ -271,6 +276,7 @@ class Modal:
     """Frequency, damping ratio, or real or imaginary part of the eigenvalue of a mode."""
 
     has_corners = False
+    reason = ""  # why there are no derivatives
 
     def __init__(self, objective: Objective, p: int):
         self.objective, self.p = objective, p
@@ -294,6 +300,9 @@ class Modal:
         self.value, self.gradient = of_all[0][numbers[0]], of_all[1][numbers[0], : self.p]
         if len(numbers) > 1:
             self.gradient = np.full(self.p, np.nan)
+            self.reason = f"{len(numbers)} modes have the largest real part, which has no derivative there"
+        elif found.of_all.close[numbers[0]]:
+            self.reason = "the eigenvalue meets another, and has no derivative of its own"
 
     @property
     def uncertainty(self) -> Uncertainty:

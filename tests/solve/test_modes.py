@@ -325,6 +325,34 @@ def bicycle(tmp_path, speed, stiffness="1e12"):
     return found_in(replace(problem, options=replace(problem.options, at="start")))
 
 
+def test_objectives_of_equal_eigenvalues_have_values_and_no_derivatives():
+    """Of a pair alone, of all modes without damping, and of an expression that reads the pair; others have both."""
+    masses = {name: {"mass": "m" if name == "c" else 2} for name in "abc"}
+    model = {
+        "mbsim": 1,
+        "gravity": [0, 0, 0],
+        "parameters": {"k": 100, "m": 0.5},
+        "bodies": masses,
+        "joints": {x: {"type": "prismatic", "bodies": ["ground", x], "point": "origin", "axis": "x"} for x in masses},
+        "forces": {
+            x: {"type": "spring_damper", "coordinate": f"{x}.displacement", "stiffness": "k", "natural_length": 0}
+            for x in masses
+        },
+        "objectives": {
+            "pair": {"imaginary_part": 1},
+            "square": {"expression": "pair**2"},
+            "largest": {"real_part": "largest"},
+            "single": {"imaginary_part": 3},
+        },
+        "analysis": {"type": "modes", "sensitivity": {"method": "ddm", "parameters": "all"}},
+    }
+    found = mbsim.loads(model).run().objectives
+    assert [each.value for each in found.values()] == pytest.approx([50**0.5, 50, 0, 200**0.5], rel=1e-12, abs=1e-9)
+    for name in ("pair", "square", "largest"):
+        assert np.isnan(found[name].gradient).all() and set(found[name].undefined) == {"k", "m"}, name
+    assert found["single"].gradient == pytest.approx([200**0.5 / 200, -(200**0.5)], rel=1e-10)
+
+
 @pytest.mark.slow
 def test_bicycle(tmp_path):
     """Table 2 of Meijaard et al. (2007): weave, capsize and castering at 5 m/s; it capsizes beyond 6.024 m/s."""
