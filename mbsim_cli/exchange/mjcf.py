@@ -367,12 +367,17 @@ def mjcf_of(robot: Robot) -> str:
 
 
 def _chain(joint: Joint, bodies: dict[str, Body], carried: dict[str, list[Joint]]) -> list[Joint]:
-    """A joint and those that follow it over massless bodies, which become several joints of one body in MJCF."""
+    """A joint and those that follow it over massless bodies, which become several joints of one body in MJCF.
+
+    In MuJoCo no rotation follows a ball in the same body.
+    """
     chain = [joint]
     while chain[-1].kind in _JOINTS:
         body = bodies[chain[-1].bodies[1]]
         below = carried.get(body.name, [])
         if not body.is_massless or len(below) != 1 or below[0].kind not in _JOINTS:
+            break
+        if below[0].kind != "prismatic" and any(joint.kind == "spherical" for joint in chain):
             break
         chain.append(below[0])
     return chain
@@ -467,16 +472,19 @@ def _write_body(
     made = SubElement(parent, "body", name=name, pos=words(place), quat=words(quaternion_of(turn)))
     if inertial is not None:
         SubElement(made, "inertial", inertial)
-    if chain[0].kind == "floating" and chain[0].bodies[0] != GROUND:
-        for letter, axis in zip("xyz", np.eye(3), strict=True):
-            SubElement(made, "joint", name=names.add(f"{chain[0].name}_{letter}"), type="slide", axis=words(axis))
-        SubElement(made, "joint", name=chain[0].name, type="ball")
-        start += [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
-        rates += [0.0] * 6
-    elif chain[0].kind == "floating":
-        SubElement(made, "freejoint", name=chain[0].name)
-        start += [*place, *quaternion_of(turn)]
-        rates += [0.0] * 6
+    if chain[0].kind == "floating":
+        velocity, spin = np.split(chain[0].rates, 2)
+        velocity = velocity - np.cross(spin, turn @ chain[0].places[1])  # of the origin
+        if chain[0].bodies[0] == GROUND:
+            SubElement(made, "freejoint", name=chain[0].name)
+            start += [*place, *quaternion_of(turn)]
+        else:
+            for letter, axis in zip("xyz", np.eye(3), strict=True):
+                SubElement(made, "joint", name=names.add(f"{chain[0].name}_{letter}"), type="slide", axis=words(axis))
+            SubElement(made, "joint", name=chain[0].name, type="ball")
+            start += [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+            velocity = turn.T @ velocity
+        rates += [*velocity, *(turn.T @ spin)]
     anchors, turns = [chain[-1].places[1]], [np.eye(3)]  # from the innermost outwards; turns: the body in the joint's
     for outer, inner in zip(chain[-2::-1], chain[:0:-1], strict=True):
         turns.append(inner.turn @ turns[-1])
@@ -485,7 +493,7 @@ def _write_body(
         if joint.kind in _JOINTS:
             _write_joint(made, joint, anchor, from_body.T @ joint.axis)
             start += [joint.start] if joint.coordinate else [1.0, 0.0, 0.0, 0.0]
-            rates += list(joint.rates) if joint.coordinate else [0.0] * 3
+            rates += list(joint.rates if joint.coordinate else from_body.T @ joint.turn.T @ joint.rates)
     return made
 
 

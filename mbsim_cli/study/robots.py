@@ -91,12 +91,8 @@ class _Tree:
         columns = tree_columns(spec, backwards)
         if spec.type in _WHOLE:
             made = Joint(name, spec.type, (before, body), places, turn)
-            if spec.type == "floating":
-                self._pose(made, name, columns, R_P, R_C)
-            elif spec.type == "spherical" and self._at(name, columns[0])[0] != 1.0:
-                self._robot.remarks.append(f"not stated: the initial orientation of {name}")
-            if any(self._at(name, column)[1] for column in columns):
-                self._robot.remarks.append(f"not stated: the initial velocity of {name}")
+            if spec.type != "fixed":
+                self._pose(made, columns, [self._at(name, column) for column in columns], R_P, R_C)
             self._robot.joints.append(made)
             return
         axes_C = np.array(R_C, dtype=float)
@@ -140,17 +136,23 @@ class _Tree:
         """Initial value and rate of the coordinate of a column of the tree."""
         return self._start[("-" if column.sign < 0 else "") + f"{joint}.{column.coordinate}"]
 
-    def _pose(self, made: Joint, name: str, columns: Sequence[TreeColumn], R_P: Any, R_C: Any) -> None:
-        """Put a floating body where it begins: the formats know its pose, not its coordinates."""
-        values = [self._at(name, column)[0] for column in columns]
-        shift = np.array([v for v, c in zip(values, columns, strict=True) if c.kind in TRANSLATIONS])
-        euler = np.array([v for v, c in zip(values, columns, strict=True) if c.kind not in TRANSLATIONS])
+    def _pose(
+        self, made: Joint, columns: Sequence[TreeColumn], start: Sequence[tuple[float, float]], R_P: Any, R_C: Any
+    ) -> None:
+        """Put a body on a floating or spherical joint where it begins: formats know its pose, not its coordinates."""
         first, second = np.array(R_P, dtype=float), np.array(R_C, dtype=float)
-        turned = rotation_of(euler)
-        if columns[0].kind not in TRANSLATIONS:  # backwards the rotation acts before the shift
-            shift = turned @ shift
+        shifts = [of for of, column in zip(start, columns, strict=True) if column.kind in TRANSLATIONS]
+        shift, velocity = np.array(shifts or [(0.0, 0.0)] * 3).T
+        e, rates = np.array(
+            [of for of, column in zip(start, columns, strict=True) if column.kind not in TRANSLATIONS]
+        ).T
+        turned = rotation_of(e)
+        spin = 2.0 * (e[0] * rates[1:] - rates[0] * e[1:] + np.cross(e[1:], rates[1:]))
+        if shifts and columns[0].kind not in TRANSLATIONS:  # backwards the rotation acts before the shift
+            shift, velocity = turned @ shift, turned @ velocity + np.cross(spin, turned @ shift)
         made.places = np.array([made.places[0] + first @ shift, made.places[1]])
         made.turn = first @ turned @ second.T
+        made.rates = first @ spin if made.kind == "spherical" else np.concatenate([first @ velocity, first @ spin])
 
 
 def _unlike(name: str, taken: Iterable[str]) -> str:

@@ -303,6 +303,66 @@ def test_mujoco_moves_what_it_would_refuse(mbsim, tmp_path):
     assert done.code == 0 and "MuJoCo refuses the file" in done.err and "; correct rod" in done.err, done
 
 
+TURNED = """\
+mbsim: 1
+gravity: [0.3, 0.2, -9.81]
+points:
+  F: {ground: [0.1, 0.2, 1], one: [0.3, 0.1, 0.2]}
+  G: {two: [0.1, -0.2, 0.3], one: [0.4, 0, 0.1]}
+  H: {two: [0.3, 0.2, 0.1], three: [0.1, 0.1, -0.2]}
+  L: {slip: [0, 0.1, 0], three: [0.1, 0, 0]}
+  N: {slip: [0.3, 0.1, 0], four: [0.1, 0, 0.2]}
+vectors: {w: {slip: [1, 0, 0], four: [0, 0.6, 0.8]}}
+bodies:
+  one: {mass: 2, center_of_mass: [0.2, 0, 0], inertia: {xx: 0.1, yy: 0.2, zz: 0.25, xy: 0.01}}
+  two: {mass: 1, center_of_mass: [0, 0.1, 0], inertia: {xx: 0.1, yy: 0.12, zz: 0.2, yz: 0.02}}
+  three: {shape: {type: box, size: [0.3, 0.2, 0.1], mass: 1.5}}
+  slip: {mass: 0}
+  four: {shape: {type: box, size: [0.3, 0.2, 0.1], mass: 1.5}}
+joints:
+  F: {type: floating, bodies: [one, ground], point: F, initial: {position: [0.1, 0.2, 0.3], velocity: [1, 2, 3],
+    orientation: {euler_parameters: [0.8, 0.4, 0.4, 0.2]}, angular_velocity: [0.5, -1, 2]}}
+  G: {type: spherical, bodies: [two, one], point: G,
+    initial: {orientation: {euler_parameters: [0.7, 0.5, -0.1, 0.5]}, angular_velocity: [1.5, 1, -2]}}
+  H: {type: floating, bodies: [three, two], point: H, initial: {position: [0.1, 0.2, -0.3], velocity: [1, -2, 3],
+    orientation: {euler_parameters: [0.8, -0.4, 0.4, 0.2]}, angular_velocity: [0.5, 1, 2]}}
+  L: {type: spherical, bodies: [three, slip], point: L,
+    initial: {orientation: {euler_parameters: [0.7, 0.5, 0.1, 0.5]}, angular_velocity: [-1.5, 1, 2]}}
+  N: {type: prismatic, bodies: [slip, four], point: N, axis: w, initial: {displacement: 0.2, velocity: 0.7}}
+analysis: {type: forward_dynamics, step: 1e-3, duration: 0.1}
+"""
+
+
+@pytest.mark.interpreted
+def test_bodies_begin_and_accelerate_alike(mbsim, tmp_path):
+    """On floating and spherical joints, in either direction; also after the file is imported again."""
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "turned.yaml").write_text(TURNED)
+    done = mbsim("export", "turned.yaml", "--to", "mjcf", "--json")
+    assert done.code == 0 and not done.json["remarks"], done
+    other = mujoco.MjModel.from_xml_path(str(tmp_path / "turned.xml"))
+    data = mujoco.MjData(other)
+    mujoco.mj_resetDataKeyframe(other, data, 0)
+    mujoco.mj_forward(other, data)
+    mujoco.mj_rnePostConstraint(other, data)
+    assert mbsim("import", "turned.xml", "-o", "again.yaml").code == 0
+    for name in ("turned", "again"):
+        model = mbsim_cli.load(tmp_path / f"{name}.yaml")
+        mechanics, (q, v) = model.mechanics(), model.state()
+        motion = mechanics.kinematics(q, v, model.accelerations(q, v), of=["one", "two", "three", "four"])
+        for row, body in enumerate(motion.names):
+            number, velocity, acceleration = other.body(body).id, np.zeros(6), np.zeros(6)
+            mujoco.mj_objectVelocity(other, data, mujoco.mjtObj.mjOBJ_XBODY, number, velocity, 0)
+            mujoco.mj_objectAcceleration(other, data, mujoco.mjtObj.mjOBJ_XBODY, number, acceleration, 0)
+            np.testing.assert_allclose(motion.position[row], data.xpos[number], **NEAR)
+            np.testing.assert_allclose(motion.rotation[row], data.xmat[number].reshape(3, 3), **NEAR)
+            np.testing.assert_allclose(
+                [motion.angular_velocity[row], motion.velocity[row]], velocity.reshape(2, 3), **NEAR
+            )
+            found = [motion.angular_acceleration[row], motion.acceleration[row] - other.opt.gravity]
+            np.testing.assert_allclose(found, acceleration.reshape(2, 3), rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize(
     "arguments, code, sentence",
     [
