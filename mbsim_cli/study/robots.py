@@ -184,7 +184,8 @@ class _Forces:
         for name, spec in file.constraints.items():
             weights = getattr(spec, "terms", None)
             if spec.type == "coupling" and weights and all(term in self._joints for term in weights):
-                pairs = [(self._joints[term], self._number(weight)) for term, weight in weights.items()]
+                factors = {term: self._number(weight) for term, weight in weights.items()}
+                pairs = [(self._joints[term], factor) for term, factor in factors.items() if factor]
                 at_start = sum(weight * joint.start for joint, weight in pairs)
                 offset = at_start if spec.offset == "auto" else self._number(spec.offset)
                 terms = {joint.coordinate: weight for joint, weight in pairs}

@@ -515,6 +515,9 @@ analysis: {duration: 0.1}
     assert mbsim("export", "pair.yaml", "--to", "urdf").code == 0
     offset = re.findall(r'<mimic joint="g" multiplier="2" offset="(.*)" />', (tmp_path / "pair.urdf").read_text())
     assert [float(text) for text in offset] == [pytest.approx(-0.5)]
+    key = "constraints.c.terms.h.displacement"
+    assert mbsim("export", "pair.yaml", "--to", "mjcf", "--force", "-s", f"{key}=0").code == 0
+    assert re.search('<joint joint1="g" name="c" polycoef="0.3 ', (tmp_path / "pair.xml").read_text())
     done = mbsim("export", "pair.yaml", "--to", "mjcf", "--force", "-p", "k=10", "-s", "forces.s.stiffness=k*(1 + t)")
     assert done.code == 0 and "not stated: s (spring_damper)" in done.err, done.err
 
