@@ -67,9 +67,10 @@ class Block:
 
 
 def number(block: Block, line: Line) -> float:
-    """The number of a line; Fortran writes D before exponents."""
+    """The number of a line; Fortran writes D before exponents, and no letter before those of three digits."""
+    text = re.sub(r"(?<=[\d.])([-+]\d{3})$", r"E\1", line.text.upper().replace("D", "E"))
     try:
-        value = float(line.text.upper().replace("D", "E"))
+        value = float(text)
     except ValueError:
         block.fail(f"{line.text[:40]!r} is no number", line.number)
     if not math.isfinite(value):

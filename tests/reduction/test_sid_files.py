@@ -10,7 +10,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.reduction.data import scaled, selected
 from mbsim_cli.reduction.reduce import Damping, derivative, reduced
 from mbsim_cli.reduction.sid_reader import read_sid
-from mbsim_cli.reduction.sid_text import sid_text
+from mbsim_cli.reduction.sid_text import Block, Line, number, sid_text
 
 from .bodies import cantilever
 from .conftest import FILES
@@ -190,6 +190,11 @@ def test_truncated(tmp_path):
 )
 def test_wrong_values_are_refused_with_their_line(tmp_path, place, text, said):
     assert damaged(tmp_path, put(place, text)) == f"{place + 1}: {said}"
+
+
+@pytest.mark.parametrize("text", ["-1.5D-103", "-1.5d-103", "-1.5-103", "-15.E-104"])
+def test_numbers_as_fortran_writes_them(text):
+    assert number(Block("Ke", 1, "a.SID_FEM"), Line(2, (1, 1), text)) == pytest.approx(-1.5e-103, rel=1e-15)
 
 
 def test_what_no_body_has(tmp_path):
