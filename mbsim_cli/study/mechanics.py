@@ -420,5 +420,5 @@ class Mechanics:
 
     def _solve(self, M: Array, x_out: Array) -> None:
         """Solve M x = x_out in place; numpy's function takes three times as long for some seven unknowns."""
-        if self._lapack(M.T, x_out, overwrite_b=1)[3]:
+        if x_out.size and self._lapack(M.T, x_out, overwrite_b=1)[3]:
             raise AnalysisError(SINGULAR)

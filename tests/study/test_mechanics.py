@@ -187,6 +187,8 @@ def test_a_model_from_a_mapping_or_a_text():
     joint = "{type: prismatic, bodies: [ground, b], point: origin, axis: z}"
     text = f"mbsim: 1\nbodies: {{b: {{mass: 1}}}}\njoints: {{j: {joint}}}\n"
     assert mbsim.loads(text).mass_matrix([0.0]) == pytest.approx(np.ones((1, 1)))
+    held = mbsim.loads(text.replace("prismatic", "fixed").replace(", axis: z", ""))
+    assert held.accelerations([], []).shape == (0,)
     with pytest.raises(mbsim.ModelError, match=r"model\.yaml:2:"):
         mbsim.loads("mbsim: 1\nbodys: {b: {mass: 1}}\n")
     for wrong in (7, {"bodies": {"b": object()}}, {"bodies": {(1, 2): 3}}):
