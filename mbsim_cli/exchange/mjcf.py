@@ -402,7 +402,8 @@ class _Inertias:
             self._axes[body.name] = before if own is None else np.concatenate([before, own])
             lever = body.center - joint.places[1]
             sizes.append(max(np.abs(body.inertia).max(), body.mass * (lever @ lever)))
-        self._is_negligible = _NEGLIGIBLE * min(filter(None, sizes), default=np.inf) > LEAST
+        least = min((size for size in sizes if size > _ROUND_OFF * max(sizes)), default=np.inf)
+        self._is_negligible = _NEGLIGIBLE * least > LEAST
 
     def of(self, body: Body, moves: bool) -> dict[str, str] | None:
         """Attributes of the ``inertial`` of a body; None for one without mass that is fixed to another."""
@@ -439,14 +440,11 @@ class _Inertias:
     def remark(self) -> None:
         """List the bodies whose numbers are others than in the model, and those that MuJoCo refuses."""
         for why, names in (
-            (
-                f"MuJoCo needs mass and inertia of all that moves: {LEAST:g} kg and kg m^2 stand for zeros",
-                self._replaced,
-            ),
-            ("MuJoCo refuses inertias that no body can have: moments are the same about all axes", self._filled),
+            (f"needs mass and inertia of all that moves; with {LEAST:g} kg and kg m^2 for zeros", self._replaced),
+            ("refuses inertias that no body can have; with the same moment about all axes", self._filled),
         ):
             if names:
-                self._remarks.append(f"{why}, which moves alike: {', '.join(names)}")
+                self._remarks.append(f"MuJoCo {why} these bodies move alike: {', '.join(names)}")
         if self._refused:
             why = "MuJoCo refuses the file: it needs inertias above 1e-15 kg m^2 that a body can have"
             self._remarks.append(f"{why}; correct {', '.join(self._refused)}")
