@@ -268,7 +268,7 @@ bodies:
   disc: {mass: 1, inertia: {xx: 0.07, yy: 0.1, zz: 0.17}}
   ball: {shape: {type: sphere, radius: 0.1, mass: 1.5}}
   arm: {mass: 2, center_of_mass: [0.5, 0, 0.1], inertia: {zz: 0.3}}
-  tip: {mass: 1}
+  tip: {mass: 1, center_of_mass: [1e-17, 0, 0]}
 joints:
   A: {type: revolute, bodies: [ground, hub], point: A, axis: u, initial: {angular_velocity: 1.5}}
   B: {type: revolute, bodies: [rod, hub], point: B, axis: z, initial: {angle: 0.3, angular_velocity: -2}}
