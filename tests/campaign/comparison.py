@@ -6,7 +6,7 @@ small, and the one with the smallest bound is taken.
 
 Derivatives hold the steps of adaptive integrators, which change with a parameter. Where the integrand of a sum over
 time has a corner (the norm of a velocity that passes zero), the error of the sum changes with them, and differences are
-no better than the reported error of the derivative.
+no better than the reported error of the derivative. Elsewhere they are as good as the tolerance of steps allows.
 """
 
 import json
@@ -31,6 +31,7 @@ SURE = 1e-3  # error of the differences, of a derivative's size, above which the
 SAFETY = 10.0
 FLOOR = 1e-7  # of an objective's value over the parameter's size: what round-off leaves of a derivative that vanishes
 AT_REST = 1e-12  # by a parameter's size: what is left of derivatives of velocities at rest, which are 1e-16 m/s
+NOISE = 1e-7  # the same of adaptive steps: errors of 1e-9 of a value, at their tolerances, change with parameters
 NOTHING = 1e-9  # a derivative that is none, whatever its unit: of squares of what Newton leaves of a reaction of zero
 
 ALI3P = [{"formulation": name, "tolerance": 1e-13} for name in ("ali3p-rtdyn1", "ali3p-rtdyn0")]
@@ -96,9 +97,10 @@ def verdicts(data: Data, method: dict[str, Any], dust: float = AGREE * NOTHING) 
         if np.isnan(given).any():
             yield Verdict(UNDEFINED if reason else WRONG, f"{name}: {reason or 'NaN without a reason'}")
             continue
-        reported = np.array([result.uncertainty.errors[1 + k] for result in results.values()])[known] * adaptive
+        reported = np.array([result.uncertainty.errors[1 + k] for result in results.values()])
+        least = np.fmax(reported, NOISE * abs(at) / (abs(value) or 1.0))[known] * adaptive
         try:
-            yield from _compared(analyses, name, value, given, at, known, dust, reported)
+            yield from _compared(analyses, name, value, given, at, known, dust, least)
         except MbsimError as error:
             yield Verdict(WRONG, f"d/d {name} is {given}, and an analysis beside it fails: {error}")
 
