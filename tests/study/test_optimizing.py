@@ -198,6 +198,22 @@ def test_moving_asymptotes_on_two_bars():
     assert truss.best.found["f"] == pytest.approx(1.51, abs=2e-3) and truss.best.found["b"] < 0.6
 
 
+@pytest.mark.filterwarnings("error")
+def test_moving_asymptotes_stop_where_analyses_fail_without_a_warning_of_numpy():
+    def analyse(values):
+        if values[0] > 0.5:
+            raise AnalysisError("the mechanism locks")
+        a, b = values
+        gradient = np.array([2 * (a - 0.8) + 0.1 * b, 0.6 * (b - 0.1) + 0.1 * a])
+        return {"f": Gradient((a - 0.8) ** 2 + 0.3 * (b - 0.1) ** 2 + 0.1 * a * b, gradient)}
+
+    ends = np.array([0.0, -1.0]), np.array([2.0, 1.0])
+    variables = Variables(("a", "b"), ("", ""), np.array([0.1, 0.2]), *ends, np.zeros(2, bool))
+    designs = Designs(variables, "f", 1.0, [], analyse, 200, 1e-6)
+    assert search("mma", designs) != ""  # what ended it
+    assert designs.best.values[0] == pytest.approx(0.5, abs=1e-6)
+
+
 @pytest.mark.parametrize(("linear", "most"), [(True, 16), (False, 40)])
 def test_a_limit_that_is_linear_is_used_up_at_once(linear, most):
     """Compliance of bars of unequal weights w at a given mean: thickness as the root of w."""

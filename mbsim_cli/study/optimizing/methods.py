@@ -121,7 +121,7 @@ class _Approximation:
         ahead, behind = self._distances(found.u)
         bend = float((self.width**2 * (1 / ahead + 1 / behind - 2 / self.width)).sum())
         most = GROWING * (self.shared + self.caution.mean(1, keepdims=True))
-        shared = self.shared + 1.1 * gaps[:, None] / max(bend, 1e-300)
+        shared = self.shared + 1.1 * gaps[:, None] / max(bend, STILL**2)  # of no step but round-off, too
         return _Approximation.of(self.trial, self.width, self.caution, np.minimum(shared, most))
 
     def values(self, u: np.ndarray) -> np.ndarray:
