@@ -4,9 +4,9 @@ The quotient D(h) = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12 h has an error of
 of h and h/2 share two analyses, and their distance bounds the error of the better one. Steps are tried from large to
 small, and the one with the smallest bound is taken.
 
-Derivatives hold the steps of adaptive integrators, which change with a parameter. Where the integrand of a sum over
-time has a corner (the norm of a velocity that passes zero), the error of the sum changes with them, and differences are
-no better than the reported error of the derivative. Elsewhere they are as good as the tolerance of steps allows.
+Derivatives hold the steps of adaptive integrators, which change with a parameter, and the errors of values with them.
+Differences are no better than these errors allow: those of the tolerance, and reported ones of sums over time, as of a
+norm of a velocity that passes zero, or of a smooth maximum within long steps.
 """
 
 import json
@@ -31,7 +31,7 @@ SURE = 1e-3  # error of the differences, of a derivative's size, above which the
 SAFETY = 10.0
 FLOOR = 1e-7  # of an objective's value over the parameter's size: what round-off leaves of a derivative that vanishes
 AT_REST = 1e-12  # by a parameter's size: what is left of derivatives of velocities at rest, which are 1e-16 m/s
-NOISE = 1e-7  # the same of adaptive steps: errors of 1e-9 of a value, at their tolerances, change with parameters
+NOISE = 4e-10  # error of a value, relative, that changes with the lengths of adaptive steps at these tolerances
 NOTHING = 1e-9  # a derivative that is none, whatever its unit: of squares of what Newton leaves of a reaction of zero
 
 ALI3P = [{"formulation": name, "tolerance": 1e-13} for name in ("ali3p-rtdyn1", "ali3p-rtdyn0")]
@@ -97,8 +97,9 @@ def verdicts(data: Data, method: dict[str, Any], dust: float = AGREE * NOTHING) 
         if np.isnan(given).any():
             yield Verdict(UNDEFINED if reason else WRONG, f"{name}: {reason or 'NaN without a reason'}")
             continue
-        reported = np.array([result.uncertainty.errors[1 + k] for result in results.values()])
-        least = np.fmax(reported, NOISE * abs(at) / (abs(value) or 1.0))[known] * adaptive
+        errors = np.array([result.uncertainty.errors[[0, 1 + k]] for result in results.values()])[known].T
+        of_values = np.fmax(errors[0], NOISE * abs(at[known])) / (STEPS[0] * (abs(value) or 1.0))
+        least = adaptive * np.fmax(errors[1], of_values)
         try:
             yield from _compared(analyses, name, value, given, at, known, dust, least)
         except MbsimError as error:
