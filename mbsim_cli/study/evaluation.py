@@ -132,6 +132,13 @@ class SensorAdjoints:
             for column, found in enumerate(accumulators)
             for factor, stream in found.streams
         ]
+        # at time points of intervals that are split: columns, and adjoints of sensors
+        self._at_splits = dict[float, list[tuple[int, np.ndarray, np.ndarray]]]()
+        for column, factor, _, stream in self._streams:
+            for split in stream.splits:
+                weights = factor * stream.weight_inside * stream.share(np.array([split.at])) * split.weights
+                for at, row in zip(split.time.tolist(), weights, strict=True):
+                    self._at_splits.setdefault(at, []).append((column, split.read, row))
 
     def __call__(self, first: int, record: "Record", length: np.ndarray | None = None) -> np.ndarray:
         """Adjoints (B, width, p) at the rows of a record; rows inside steps weigh a ``length`` (B,) in integrals."""
@@ -148,8 +155,15 @@ class SensorAdjoints:
             factors = here[used] * stream.share(np.asarray(found.value))
             for name, partial in found.by_sensor.items():
                 by_sensors[used, objective.sensors[name]] += factors[:, None] * partial
+            for split in stream.splits_inside(record.time, length, record.sensors) if length is not None else ():
+                of_split, at = stream.weights_of_split(split)
+                of_split = factor * stream.weight_inside * stream.share(np.array([at])) * of_split
+                out[split.rows[:, None], split.read, column] += of_split
         if length is not None:
             return out
+        for row, time in enumerate(record.time.tolist() if self._at_splits else ()):
+            for column, read, of_split in self._at_splits.get(time, ()):
+                out[row, read, column] += of_split
         for column, (points, row, slopes) in enumerate(self._single, start=self._behind):
             here = (points >= first) & (points < first + record.time.size)
             out[points[here] - first, row, column] = slopes[here]

@@ -9,6 +9,7 @@ from mbsim_cli.study import quadrature
 from mbsim_cli.study.objectives import Final, among
 from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, beside, continuation, is_on, weighed
 from mbsim_cli.study.streams import Stream, Uncertainty
+from mbsim_cli.study.switches import Split
 
 
 class Maximum(Final):
@@ -204,16 +205,16 @@ class SmoothMaximum(Stream):
         assert objective.sharpness is not None
         self._sharpness = objective.sharpness
         self._top, self._moment = -np.inf, 0.0
-        self._integrals = quadrature.Integrals(p)  # of exp(s f), and of that times the derivatives
+        self.integrals = quadrature.Integrals(p)  # of exp(s f), and of that times the derivatives
         self._peak = Peak(p)
 
     def take(self, points, rows):
         shares, shrink = self._shares(rows, points.weights[0])
-        self._integrals.add(points, shares, self._corners, shrink)
+        self.integrals.add(points, shares, self._corners, shrink)
 
-    def take_inside(self, length, rows):
+    def take_inside(self, length, rows, split):
         shares, shrink = self._shares(rows, length)
-        self._integrals.add_inside(length, shares, shrink)
+        self.integrals.add_inside(length, shares, split, shrink)
 
     def _shares(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, Any]:
         """exp(s f), and that times the derivatives; also the factor by which earlier sums shrink.
@@ -231,6 +232,24 @@ class SmoothMaximum(Stream):
         self._top = top
         return shares, shrink
 
+    def take_split(self, split, d_sensors):
+        self._moment = self._moment + (self._weight_of(split) * split.values) @ split.weights
+        return super().take_split(split, d_sensors)
+
+    def of_split(self, split, d_sensors):
+        weight, sharpness = self._weight_of(split), self._sharpness
+        added = self._summands(split.signal(d_sensors))[:-1] @ split.weights
+        added[1:] += split.by_shares(weight, sharpness * weight) @ split.d_shares(d_sensors) / sharpness
+        return added
+
+    def weights_of_split(self, split):
+        weight = self._weight_of(split)
+        return split.by_sensors(weight / self._sharpness, weight), self._top / self._sharpness
+
+    def _weight_of(self, split: Split) -> np.ndarray:
+        """exp(s f) (k,) at the points of a split."""
+        return np.exp(self._sharpness * split.values - self._top)
+
     @property
     def weight_inside(self):
         return 1.0 / self._total
@@ -246,7 +265,7 @@ class SmoothMaximum(Stream):
     @property
     def _total(self):
         to_end = weighed(self.to_end.integral, self._summands(self._tail)[0])
-        return self._integrals.sums[0, 0] + to_end + self.at_jumps(self._summands)[0][0]
+        return self.integrals.sums[0, 0] + to_end + self.at_jumps(self._summands)[0][0]
 
     def _summands(self, rows: np.ndarray) -> np.ndarray:
         """exp(s f), that times the derivatives, and times f (2 + p, k) from rows (1 + p, k)."""
@@ -303,7 +322,7 @@ class SmoothMaximum(Stream):
             return self._tail[1:, -1]
         sharpness, last, total = self._sharpness, self._summands(self._tail), self._total
         to_end, (at_jumps, by_times) = weighed(self.to_end.integral, last), self.at_jumps(self._summands)
-        slope = self._integrals.sums[0, 1:] + to_end[1:-1] + at_jumps[1:-1]
+        slope = self.integrals.sums[0, 1:] + to_end[1:-1] + at_jumps[1:-1]
         moment = self._moment + to_end[-1] + at_jumps[-1]
         by_sharpness = (moment / total - self.value) / sharpness
         by_end = (weighed(self.to_end.value, last[0]) / total - 1.0 / (self.end - self.course.start)) / sharpness
@@ -314,11 +333,11 @@ class SmoothMaximum(Stream):
     def errors(self):
         if self.still:
             return Uncertainty(*np.zeros((2, 1 + self.p)))
-        total, absolute = np.real(self._total), self._integrals.errors(self.course.intervals)
-        relative, slope = absolute / total, self._integrals.sums[0, 1:] / total
+        total, absolute = np.real(self._total), self.integrals.errors(self.course.intervals)
+        relative, slope = absolute / total, self.integrals.sums[0, 1:] / total
         by_value = np.abs(relative[:, 0] / self._sharpness).sum()
         by_slope = np.abs(relative[:, 1:] - np.multiply.outer(relative[:, 0], slope)).sum(axis=0)
-        at_corners = self._integrals.at_corners / total
+        at_corners = self.integrals.at_corners / total
         by_value = max(by_value, at_corners[0] / abs(self._sharpness))
         by_slope = np.fmax(by_slope, at_corners[1:] + at_corners[0] * np.abs(slope))
         # 1 where the integral is that of a single time point, 0 where quadrature follows the integrand
@@ -326,4 +345,4 @@ class SmoothMaximum(Stream):
         at_jumps = self.errors_at_jumps(self._summands, self._sharpness) / total
         at_jumps[0] /= abs(self._sharpness)
         errors = np.append(by_value, by_slope) + at_jumps + narrowness * self._peak.error + self.drift
-        return Uncertainty(errors, np.append(0.0, self._integrals.sizes[1:] / total))
+        return Uncertainty(errors, np.append(0.0, self.integrals.sizes[1:] / total))

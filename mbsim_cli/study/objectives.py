@@ -121,13 +121,21 @@ class Integral(Stream):
 
     def __init__(self, objective: Objective, p: int, course: Course | None = None):
         super().__init__(objective, p, course)
-        self._integrals = Integrals(p)
+        self.integrals = Integrals(p)
 
     def take(self, points, rows):
-        self._integrals.add(points, rows, self._corners)
+        self.integrals.add(points, rows, self._corners)
 
-    def take_inside(self, length, rows):
-        self._integrals.add_inside(length, rows)
+    def take_inside(self, length, rows, split):
+        self.integrals.add_inside(length, rows, split)
+
+    def of_split(self, split, d_sensors):
+        added = split.signal(d_sensors) @ split.weights
+        added[1:] += split.by_shares(split.values, 1.0) @ split.d_shares(d_sensors)
+        return added
+
+    def weights_of_split(self, split):
+        return split.by_sensors(split.values, 1.0), 0.0
 
     @property
     def weight_inside(self):
@@ -145,9 +153,9 @@ class Integral(Stream):
     def errors(self):
         others = self.extent * self.drift + self.beyond(lambda to_end: to_end.integral)
         others = others + self.errors_at_jumps(np.asarray)
-        own = np.abs(self._integrals.errors(self.course.intervals))
-        own[0] = np.fmax(own[0], self._integrals.at_corners)
-        return Uncertainty(own.sum(axis=0) + others, self._integrals.sizes)  # by both causes, without cancelling
+        own = np.abs(self.integrals.errors(self.course.intervals))
+        own[0] = np.fmax(own[0], self.integrals.at_corners)
+        return Uncertainty(own.sum(axis=0) + others, self.integrals.sizes)  # by both causes, without cancelling
 
     @property
     def extent(self):
@@ -156,7 +164,7 @@ class Integral(Stream):
     @property
     def _whole(self):
         """Integrals (1 + p,) until the end."""
-        return self._integrals.sums[0] + weighed(self.to_end.integral, self._tail) + self.at_jumps(np.asarray)[0]
+        return self.integrals.sums[0] + weighed(self.to_end.integral, self._tail) + self.at_jumps(np.asarray)[0]
 
     @property
     def value(self):
@@ -243,9 +251,10 @@ class Expression:
     @property
     def gradient(self):
         total = np.zeros(self.p)
-        _, by_operand, explicit = self.objective.integrand.linearised(*self._arguments())
-        for name, partial in by_operand.items():
+        found = self.objective.integrand.linearised(*self._arguments())
+        for name, partial in found.by_sensor.items():
             total = total + partial[0, 0] * self.parts[name].gradient
+        explicit = found.by_parameter
         return total + [explicit[name][0] if name in explicit else 0.0 for name in self.objective.parameters[: self.p]]
 
     @property

@@ -19,6 +19,7 @@ TIMES = 5  # last time points that are saved for extrapolation
 class TimePoints(NamedTuple):
     """Successive time points (B,); the first is the last one of the block before."""
 
+    number: int  # of the first interval
     time: np.ndarray  # (B,) s
     lengths: np.ndarray  # (B - 1,) of intervals, s; zero for those in which signals jump
     weights: np.ndarray  # (2, B) of an integral by the trapezoidal rule, and of its error by quadrature
@@ -39,7 +40,10 @@ class Course:
         self.intervals = 0
         self.jumps: Sequence[Jump] = ()  # at which integrals are split
         self.ahead: np.ndarray | None = None  # (1 + p,) time by which the motion and its derivatives are ahead, s
-        self._latest: tuple[np.ndarray | None, TimePoints] = None, TimePoints(*np.zeros((2, 0)), *np.zeros((2, 2, 0)))
+        self._latest: tuple[np.ndarray | None, TimePoints] = (
+            None,
+            TimePoints(0, *np.zeros((2, 0)), *np.zeros((2, 2, 0))),
+        )
 
     def points(self, time: np.ndarray, shift: np.ndarray | None) -> TimePoints:
         """Append the times (B,) of a block; a second call with the same array returns the same time points.
@@ -63,13 +67,13 @@ class Course:
             # without those, by number, whose partner in a pair has a jump
             partners = ((self.intervals + np.flatnonzero(lengths == 0.0)) ^ 1) - self.intervals
             by_quadrature[partners[(partners >= 0) & (partners < len(lengths))]] = 0.0
-            self.intervals += len(joined) - 1
+            number, self.intervals = self.intervals, self.intervals + len(lengths)
             # factors times the changes over intervals, as weights of time points
             of_quadrature = -np.diff(by_quadrature, prepend=0.0, append=0.0)
             weights = np.stack([trapezoidal(lengths), of_quadrature])
             by_motion = np.where(lengths == 0.0, 0.0, 0.5 * (shifts[:, 1:] + shifts[:, :-1]))
             of_motion = -np.diff(by_motion, prepend=0.0, append=0.0)
-            self._latest = time, TimePoints(joined, lengths, weights, of_motion)
+            self._latest = time, TimePoints(number, joined, lengths, weights, of_motion)
         return self._latest[1]
 
 
@@ -94,14 +98,16 @@ _AT = 2.0 * SHARES - 1.0
 _LEGENDRE = np.stack([3.0 * _AT, 2.5 * (3.0 * _AT**2 - 1.0), 3.5 * (5.0 * _AT**3 - 3.0 * _AT)]) * WEIGHTS
 
 
-def _errors_inside(length: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _errors_inside(length: np.ndarray, rows: np.ndarray, split: Sequence[int]) -> np.ndarray:
     """Errors (1 + q,) of integrals of rows (1 + q, B) by Gauss's rule, whose time points are inside whole steps.
 
     The rule is exact but for what the signal has of polynomials of degree 8 and above. Coefficients fall from degree
     to degree as far as the signal is smooth: by as much from 1 to 8 as three and a half times from 1 to 3. A step
-    about an extremum has little of degree 1, so it goes by its neighbours, too.
+    about an extremum has little of degree 1, so it goes by its neighbours, too. Steps that are ``split``, by number, go
+    by these alone.
     """
     sizes = np.abs(rows.reshape(len(rows), -1, SHARES.size) @ _LEGENDRE.T)  # (1 + q, steps, 3)
+    sizes[:, split] = 0.0
     low, third = _beside(sizes[..., :2].max(axis=2)), _beside(sizes[..., 2])
     ratio = np.divide(third, low, out=np.ones_like(low), where=low > 0.0)
     lengths = np.abs(length.reshape(-1, SHARES.size).sum(axis=1))
@@ -131,6 +137,8 @@ class Integrals:
     def __init__(self, p: int):
         self._squares = np.zeros(1 + p)  # of errors by quadrature across corners
         self._corners = NO_CORNERS  # whether each of the last two intervals has a corner
+        self.is_split = False  # whether one of them is split
+        self.open = np.zeros(1 + p)  # what splitting the last interval has added, if it begins a pair
         self.sums: np.ndarray = np.zeros((3, 1 + p))  # integrals, their errors by quadrature and by motion
         self.sizes = np.zeros(1 + p)  # integrals of magnitudes
         self._lengths = np.zeros(0)  # of the last two intervals
@@ -145,6 +153,7 @@ class Integrals:
         by_motion = points.by_motion if len(points.by_motion) == len(rows) else points.by_motion[:1]
         self.sums = shrink * self.sums + np.vstack([points.weights @ rows.T, (by_motion * rows).sum(axis=1)])
         self.sizes = shrink * self.sizes + np.abs(rows) @ points.weights[0]
+        self.open *= shrink
         lengths, corners = np.append(self._lengths, points.lengths), np.append(self._corners, corners)
         self._squares *= shrink**2
         if corners.any() and len(lengths) > 2:
@@ -155,12 +164,16 @@ class Integrals:
         self._lengths, self._corners = lengths[-2:], corners[-2:]
         self._ends = np.concatenate([shrink * self._ends[:, :-1], rows[:, -3:]], axis=1)[:, -3:]
 
-    def add_inside(self, length: np.ndarray, rows: np.ndarray, shrink: float = 1.0) -> None:
+    def add_inside(self, length: np.ndarray, rows: np.ndarray, split: Sequence[int] = (), shrink: float = 1.0) -> None:
         """Add time points inside steps, with weights ``length`` (B,); earlier sums are multiplied by ``shrink``."""
         self._inside = True
-        errors = _errors_inside(length, rows)
+        errors = _errors_inside(length, rows, list(split))
         self.sums = shrink * self.sums + np.vstack([rows @ length, errors, np.zeros_like(errors)])
         self.sizes = shrink * self.sizes + np.abs(rows) @ np.abs(length)
+
+    def add_split(self, added: np.ndarray, error: float | np.ndarray = 0.0) -> None:
+        """Add what a split adds to the integrals (1 + p,), and to their errors by quadrature."""
+        self.sums = self.sums + np.stack(np.broadcast_arrays(added, error, 0.0))
 
     def errors(self, intervals: int) -> np.ndarray:
         """Errors (2, 1 + p) of the integrals over so many intervals, by quadrature and by the motion."""
@@ -171,7 +184,9 @@ class Integrals:
         errors = self.sums[1:].copy()
         if intervals % 2:  # an interval without a partner: half of the last pair's error
             before, middle, end = self._ends.T
-            bend = before - 2.0 * middle + end if self._lengths.all() else 0.0  # not across a jump
+            bend = (
+                before - 2.0 * middle + end if self._lengths.all() and not self.is_split else 0.0
+            )  # not across a jump
             errors[0] += self._lengths[-1] * ((end - middle) / 6.0 + bend / 12.0)
         return errors
 
@@ -290,16 +305,20 @@ class Beside:
             self._time = np.concatenate([time[side] for side in sides])
             self._rows = np.concatenate([rows[:, side] for side in sides], axis=1)
 
-    def sides(self, fewer: int = 0) -> tuple[Side, Side]:
+    def sides(self, fewer: int = 0, switched: Sequence[float] = ()) -> tuple[Side, Side]:
         """Both sides, without the so many time points farthest away, whose weights are zero; one is left.
 
+        So are those of time points beyond the times at which the signal is ``switched``.
         Raises AnalysisError where a side has none, as in a run with longer steps.
         """
         at, (before, behind) = self.jump.time, beside(self.jump, self._time, self._most)
         times, later = self._time[before], self._time[behind]
         if not (times.size and later.size):
             raise AnalysisError(f"there are no time points between the jump at {at.real:g} s and another change")
-        first, last = min(fewer, len(times) - 1), max(1, len(later) - fewer)
+        since = max((t for t in switched if t < times[-1]), default=-np.inf)
+        until = min((t for t in switched if t > later[0]), default=np.inf)
+        first = min(fewer + int(np.searchsorted(times, since)), len(times) - 1)
+        last = max(1, int(np.searchsorted(later, until)) - fewer)
         to = Continuation(*(np.pad(weights, (first, 0)) for weights in continuation(times[first:], at)))
         back = continuation(-later[:last][::-1], -at)  # time backwards
         value, rate, integral = (np.pad(weights[::-1], (0, len(later) - last)) for weights in back)

@@ -16,7 +16,7 @@ from mbsim_cli.solve.sides import jumped
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.discretisation import Estimates, FirstRun, values_of
-from mbsim_cli.study.diagnostics.undetermined import IntegrandHealth, JumpHealth, MultiplierHealth, UnknownReactions
+from mbsim_cli.study.diagnostics.undetermined import JumpHealth, MultiplierHealth, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan, Timing, values_at
@@ -47,8 +47,6 @@ class RunDiagnostics:
             self._all.append(steps.CableHealth(problem.names, inextensible))
         if problem.branchings:
             self._all.append(JumpHealth(problem))
-        if problem.options.differentiates:
-            self._all.append(IntegrandHealth(objectives, assembled.model_file.derived.comparisons.values()))
         jumps = jumped(problem) if problem.jumps else ()
         calls = set(assembled.model_file.calls.values())
         shown = {name: rows for name, rows in assembled.sensor_rows.items() if name not in calls}

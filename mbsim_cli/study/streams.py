@@ -7,9 +7,11 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
+from mbsim_cli.solve.blocks import SHARES
 from mbsim_cli.spec.expressions.program import TIME
 from mbsim_cli.study import quadrature
 from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, TimePoints, beside, weighed
+from mbsim_cli.study.switches import CURVED, PAIR, STRAIGHT, Intervals, Split, Switches
 
 # Estimated discretisation errors of objectives. Derivation: docs/theory/resolution.md.
 #
@@ -110,6 +112,9 @@ class Spread:
 APART = 1e-12  # of the largest value of a sensor: more than its round-off
 
 
+EVEN = 1e-6  # of an interval, by which that before may be longer or shorter, where a parabola passes through both
+
+
 class Signal(NamedTuple):
     """An integrand at B time points."""
 
@@ -192,6 +197,15 @@ class Scale:
 # The base of all objectives along time: their signals, joined block to block, and the end of a run.
 
 
+class SplitWeights(NamedTuple):
+    """What ``Stream.weights_of_split`` gives of a split between time points."""
+
+    time: np.ndarray  # (m,) s
+    read: np.ndarray  # (w,) columns of the sensors
+    weights: np.ndarray  # (m, w)
+    at: Any
+
+
 class Stream:
     """Adds blocks; a signal and its derivatives by p parameters are rows (1 + p, B) at successive time points.
 
@@ -199,12 +213,14 @@ class Stream:
     """
 
     # computed by each kind
+    take: Callable[..., None]  # adds the signal at successive time points
     value: Any  # the objective, so far
     gradient: Any  # its derivatives (p,)
     errors: Any  # ``uncertainty`` without its scale
     # values where a kind does not compute them:
     extent: Any = 1.0  # the objective of a constant signal of one
     weight_inside: Any = 0.0  # derivative of the value by the signal inside steps, over ``length``, without ``share``
+    integrals: quadrature.Integrals
     sums = False  # whether it is a sum over time: of time points inside steps, where a run has them
     per_side = quadrature.TIMES  # time points on each side of a jump through which the signal is extrapolated to it
 
@@ -218,6 +234,9 @@ class Stream:
         self.has_corners = False  # whether it is a sum over time whose integrand had corners between time points
         self._corners = quadrature.NO_CORNERS  # in which of the latest intervals
         self._latest: dict[str, np.ndarray] = {}  # time, and values of sensors, at the last two time points
+        self._switches = Switches(objective, p) if self.sums and objective.integrand.switches else None
+        self._known = list[np.ndarray]()  # times, sensors, and their derivatives, at the last two time points
+        self.splits, self.switched = list[SplitWeights](), list[float]()  # and times, s
         self._stored = [Beside(jump, p, self.per_side) for jump in objective.jumps]
         self._within = list[list[Beside]]()  # of time points inside steps, of each run
         if self.sums:
@@ -232,7 +251,10 @@ class Stream:
             if len(points.time):
                 signal = integrand_of(self.objective, points)
                 self._scale.add(points, signal)
-                self.take_inside(points.length, signal.rows)
+                splits = self.splits_inside(points.time, points.length, points.sensors)
+                self.take_inside(points.length, signal.rows, [split.rows[0] // len(SHARES) for split in splits])
+                for split in splits:
+                    self.take_split(split, points.d_sensors[split.rows][:, split.read])
                 for each in self._within[run]:
                     each.add(points.time, signal.rows)
         if not len(block.time):
@@ -251,6 +273,46 @@ class Stream:
             if self.sums:
                 self._find_corners(block, points.lengths)
             self.take(points, rows)
+            if self._switches:
+                self._split_intervals(block, points)
+
+    def splits_inside(self, time: np.ndarray, length: np.ndarray, sensors: np.ndarray) -> list[Split]:
+        """Splits of the steps of adaptive integrators, from time points inside them with these weights in integrals."""
+        return self._switches.inside(time, length, sensors) if self._switches else []
+
+    def _split_intervals(self, block: Block, points: TimePoints) -> None:
+        """Split intervals between time points; sensors there have a polynomial through the time point before, too.
+
+        Pairs of intervals are split likewise: what both rules then differ by counts in the error by quadrature.
+        """
+        assert self._switches
+        latest = [block.time, block.sensors, block.d_sensors]
+        time, sensors, d_sensors = map(np.concatenate, zip(self._known, latest, strict=True)) if self._known else latest
+        self._known = [each[-2:].copy() for each in (time, sensors, d_sensors)]
+        lengths = quadrature.intervals(time, self.course.jumps)
+        passed = self._switches.pass_between(time, sensors) & (lengths != 0.0)
+        even = np.append(False, np.abs(np.diff(lengths)) <= EVEN * lengths[1:])  # each as long as that before
+        begin = len(lengths) - len(points.lengths)
+        added = {begin - 1: self.integrals.open}  # by interval
+        fresh = np.arange(len(lengths)) >= begin
+        ends = (
+            fresh & ((points.number + np.arange(len(lengths)) - begin) % 2 == 1) & even & (passed | np.roll(passed, 1))
+        )
+        for rule, which in ((CURVED, passed & fresh & even), (STRAIGHT, passed & fresh & ~even), (PAIR, ends)):
+            at = np.flatnonzero(which)
+            rows = at[:, None] + np.arange(2 - len(rule.nodes), 2)  # of the time points
+            long = lengths[at] * (2.0 if rule is PAIR else 1.0)
+            for split in self._switches.splits(Intervals(rule, rows, long, time, sensors)):
+                number, of_read = split.rows[-1] - 1, d_sensors[split.rows][:, split.read]
+                if rule is PAIR:
+                    error = self.of_split(split, of_read) - added.get(number - 1, 0.0) - added.get(number, 0.0)
+                    self.integrals.add_split(0.0 * error, error / 3.0)
+                else:
+                    added[number] = self.take_split(split, of_read)
+                    self.splits.append(SplitWeights(time[split.rows], split.read, *self.weights_of_split(split)))
+        if len(lengths):
+            self.integrals.open = added.get(len(lengths) - 1, np.zeros(1 + self.p))
+            self.integrals.is_split = bool(passed[-2:].any())
 
     def _find_corners(self, block: Block, lengths: np.ndarray) -> None:
         """Find the intervals, with these lengths, in which the integrand has corners; not where it is split."""
@@ -263,11 +325,22 @@ class Stream:
         self._corners = found[len(found) - len(lengths) :] & (lengths != 0.0)
         self.has_corners |= bool(self._corners.any())
 
-    def take_inside(self, length: np.ndarray, rows: np.ndarray) -> None:
-        """Add the signal at time points inside steps, in their order; ``length`` (B,) are its weights in integrals."""
+    def take_inside(self, length: np.ndarray, rows: np.ndarray, split: Sequence[int]) -> None:
+        """Add the signal at time points inside steps, with weights ``length`` (B,); steps by number that are split."""
 
-    def take(self, points: TimePoints, rows: np.ndarray) -> None:
-        """Add the signal at successive time points."""
+    def take_split(self, split: Split, d_sensors: np.ndarray) -> np.ndarray:
+        """Add what splitting an interval adds (1 + p,), and return it; ``d_sensors`` as of ``of_split``."""
+        added = self.of_split(split, d_sensors)
+        self.switched += split.moments.tolist()
+        self.integrals.add_split(added)
+        return added
+
+    def of_split(self, split: Split, d_sensors: np.ndarray) -> np.ndarray:
+        """What splitting adds to sums (1 + p,), from derivatives (m, w, p) of the sensors that are read."""
+        raise NotImplementedError
+
+    def weights_of_split(self, split: Split) -> tuple[np.ndarray, Any]:
+        """Derivatives (m, w) of what is summed by sensors; they have the factor ``share`` of the value given, too."""
         raise NotImplementedError
 
     @property
@@ -312,7 +385,7 @@ class Stream:
         for k, stored in enumerate(self._stored):
             within = [run[k] for run in self._within]
             runs = within if within and all(each.is_enough for each in within) else [stored]
-            for side in (side for each in runs for side in each.sides(fewer)):
+            for side in (side for each in runs for side in each.sides(fewer, self.switched)):
                 found = found + weighed(self.weights_beside(side), summand(side.rows)) / len(runs)
                 by_times = by_times + self._through(stored.jump.time_rho, self.by_jump(side)) / len(runs)
         return found, by_times
@@ -338,7 +411,7 @@ class Stream:
     def weights_of_integral(self, time: np.ndarray) -> np.ndarray:
         """Weights (N,) of all stored time points in an integral; those between steps have none beside others inside."""
         to_end, stored = self.to_end.integral, () if self._inside else self._stored
-        at_jumps = [tuple(map(self.weights_beside, each.sides())) for each in stored]
+        at_jumps = [tuple(map(self.weights_beside, each.sides(switched=self.switched))) for each in stored]
         found = np.zeros(len(time), np.result_type(float, to_end, *(each for pair in at_jumps for each in pair)))
         if not self._inside:
             found += quadrature.trapezoidal(quadrature.intervals(time, self.course.jumps))

@@ -83,7 +83,7 @@ def test_work_along_a_given_motion():
 
 
 def test_an_automatic_step_along_a_given_motion():
-    """Corners count where a branch changes: ``abs`` of a positive signal does not."""
+    """With the same step as the integrand without ``abs``, where it changes no sign."""
     model = mbsim.loads(WORK)
     result, fine = (
         model.run(**step).objectives["work"] for step in ({"step": "auto", "accuracy": 1e-2}, {"step": 5e-4})
@@ -95,13 +95,13 @@ def test_an_automatic_step_along_a_given_motion():
 
 
 RUNS = [
-    ("integral: abs(w)", 2),
+    ("integral: abs(w)", 1),
     ("integral: abs(w + 20)", 1),
     ("integral: w**2", 1),
     ("rms: w", 1),
-    ("rms: 'max(w, 0)'", 2),
+    ("rms: 'max(w, 0)'", 1),
     ("minimum: w, sharpness: 10", 1),
-    ("minimum: abs(w), sharpness: 10", 2),
+    ("minimum: abs(w), sharpness: 10", 1),
     ("maximum: abs(w)", 1),
     ("integral: 'norm(v + [0, 0, 1])'", 1),
     ("integral: speed", 2),
@@ -110,7 +110,7 @@ RUNS = [
 
 @pytest.mark.parametrize(("objective", "runs"), RUNS)
 def test_a_third_run_where_the_integrand_has_corners_in_the_run(objective, runs, monkeypatch):
-    """One more run without corners, two more with them; a sensor that no sum reads does not count."""
+    """One more run without corners, two more with them; switches are none, nor a sensor that no sum reads."""
     made, evaluate = [], discretisation.evaluate
     monkeypatch.setattr(discretisation, "evaluate", lambda *given, **more: made.append(1) or evaluate(*given, **more))
     mbsim.loads(PENDULUM.replace('integral: "WAY"', objective).replace("2.86", "0.8")).run()
@@ -118,17 +118,13 @@ def test_a_third_run_where_the_integrand_has_corners_in_the_run(objective, runs,
 
 
 CORNERS = [
-    ("abs(x)", [-2.0, -0.5, 0.5, 0.7], [0, 1, 0]),
-    ("abs(x)", [-1.0, 0.0, 1.0, 2.0], [1, 1, 0]),
-    ("abs(x)", [0.0, 1.0, 2.0, 3.0], [0, 0, 0]),
+    ("abs(x)", [-2.0, -0.5, 0.5, 0.7], [0, 0, 0]),  # a switch
     ("sqrt(x**2)", [-1.25, -0.25, 0.75, 1.75], [1, 1, 0]),
     ("sqrt(x**2 + 9)", [-1.25, -0.25, 0.75, 1.75], [0, 0, 0]),
     ("(x*x)**1.5", [-1.25, -0.25, 0.75, 1.75], [1, 1, 0]),
     ("x**2", [-1.25, -0.25, 0.75, 1.75], [0, 0, 0]),
     ("hypot(x, 3)", [-1.25, -0.25, 0.75, 1.75], [0, 0, 0]),
-    ("max(x, 1)", [0.0, 0.9, 1.1, 2.0], [0, 1, 0]),
-    ("if(x < 1, 0, 2)", [0.0, 0.9, 1.1, 2.0], [0, 1, 0]),
-    ("sign(x - 1)", [0.0, 0.9, 1.1, 2.0], [0, 1, 0]),
+    ("x**(x/4 + 1.5)", [1.0, 0.01, 1.0, 2.0], [1, 1, 0]),
 ]
 
 

@@ -3,8 +3,9 @@
 import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import lru_cache, reduce
-from itertools import accumulate, count
+from itertools import accumulate, combinations, count
 from math import pi
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -178,11 +179,8 @@ _OTHERS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, NEGATE, SIGN, LESS, LESS_EQUA
 OPERATIONS = FUNCTIONS | {each.name: each for each in _OTHERS}
 
 
-# Whether an operation has a corner or a jump in each of the intervals (B - 1,) between B successive instants.
-
-
-def _changes(branch: np.ndarray) -> np.ndarray:
-    return np.abs(np.diff(branch.astype(float))) > 0.0
+# Whether an operation has a corner in each of the intervals (B - 1,) between B successive instants, other than by a
+# switch: a root or a norm that comes close to zero.
 
 
 def _bottoms(value: np.ndarray) -> np.ndarray:
@@ -195,16 +193,9 @@ def _bottoms(value: np.ndarray) -> np.ndarray:
     return found
 
 
-_CORNERS: dict[str, Callable[..., np.ndarray]] = {  # of values and arguments
-    "abs": lambda value, a: (a[1:] * a[:-1] < 0.0) | (a[1:] * a[:-1] == 0.0) & _bottoms(value),
-    **dict.fromkeys(("sign", "less", "less_equal"), lambda value, *a: _changes(value)),
-    "select": lambda value, chosen, a, b: _changes(chosen != 0.0),
-    "atan2": lambda value, *a: np.abs(np.diff(value)) > np.pi,
-    "min": lambda value, *a: _changes(np.argmin(a, axis=0)),
-    "max": lambda value, *a: _changes(np.argmax(a, axis=0)),
-    **dict.fromkeys(("norm", "hypot", "sqrt"), lambda value, *a: _bottoms(value)),
-    "power": lambda value, a, b: _bottoms(value) & (b[1:] % 1.0 != 0.0),
-}
+_COMPARING = ("less", "less_equal", "min", "max")  # by the signs of differences of their arguments
+_BY_SIGN = ("abs", "sign", "atan2")  # of their first argument
+_CORNERS = ("norm", "hypot", "sqrt", "power")  # the last two with exponents that are no whole numbers
 
 
 Step = tuple[Elementary, tuple[int, ...]]  # an operation, and the places of its arguments
@@ -225,24 +216,35 @@ class Program:
         return place in self._reached
 
     def corners(self, inputs: Sequence[Any], count: int) -> np.ndarray:
-        """Whether it has a corner or a jump in each interval (count - 1,) between successive inputs (count,)."""
+        """Whether it has a corner in each interval (count - 1,) between inputs (count,), other than by switches."""
         found = np.zeros(max(0, count - 1), bool)
         if self._bending:
             with np.errstate(all="ignore"):
                 values = [np.broadcast_to(np.real(value), (count,)) for value in self._values(inputs)]
-                for corners, place, operands in self._bending:
-                    found |= corners(values[place], *(values[k] for k in operands))
+                for place, *exponent in self._bending:
+                    found |= _bottoms(values[place]) & np.all([values[k][1:] % 1.0 != 0.0 for k in exponent], axis=0)
         return found
 
     @cached_property
-    def _bending(self) -> list[tuple[Callable[..., np.ndarray], int, tuple[int, ...]]]:
-        """Rules for steps that may have corners, with the places of their values and operands."""
-        found = []
+    def _bending(self) -> list[tuple[int, ...]]:
+        """Places of steps that may have corners, and of their exponents if these are no constants."""
+        return [
+            (place, *(operands[1:] if operation.name == "power" else ()))
+            for place, (operation, operands) in enumerate(self._steps, self._inputs)
+            if operation.name in _CORNERS or (operation.name == "to" and operation.number % 1.0)
+        ]
+
+    @cached_property
+    def switches(self) -> "list[Program]":
+        """Numbers by whose signs the program chooses a formula: it may have a corner or a jump where they change."""
+        found: dict[tuple[int, ...], Program] = {}
         for place, (operation, operands) in enumerate(self._steps, self._inputs):
-            rule = "sqrt" if operation.name == "to" and operation.number % 1.0 else operation.name
-            if rule in _CORNERS:
-                found.append((_CORNERS[rule], place, operands))
-        return found
+            before = self._steps[: place - self._inputs]
+            for pair in combinations(operands, 2) if operation.name in _COMPARING else ():
+                found[pair] = Program(self._inputs, [*before, (SUBTRACT, pair)], place)
+            if operation.name in _BY_SIGN:
+                found[operands[:1]] = Program(self._inputs, before, operands[0])
+        return list(found.values())
 
     def value(self, inputs: Sequence[Any]) -> Any:
         """Value at the inputs: numbers or arrays of one shape, real or complex; nothing warns of what is not finite."""
@@ -521,6 +523,7 @@ class Linearised(NamedTuple):
     value: np.ndarray  # (B,)
     by_sensor: dict[str, np.ndarray]  # (B, width) each
     by_parameter: dict[str, np.ndarray]  # (B,) each: explicit ones, not through sensors
+    by_time: np.ndarray  # (B,) 1/s: explicit ones
 
 
 class Integrand:
@@ -568,7 +571,17 @@ class Integrand:
             np.broadcast_to(value, shape),
             by_sensor,
             {name: np.broadcast_to(row, shape) for name, row in by_parameter.items()},
+            np.broadcast_to(rows[-1], shape),
         )
+
+    @cached_property
+    def switches(self) -> "list[Integrand]":
+        """Numbers by whose signs the expression chooses a formula, of the same sensors and parameters."""
+        found = []
+        for program in self._program.switches:
+            found.append(copy(self))
+            found[-1]._program = program
+        return found
 
     def moved(self, parameter: str, step: complex) -> dict[str, complex]:
         """Values in which one parameter is larger by a step."""

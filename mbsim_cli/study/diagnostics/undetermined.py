@@ -13,7 +13,7 @@ from mbsim_cli.model.codes import Operation, Sensor
 from mbsim_cli.model.layout import NONE, Names
 from mbsim_cli.model.problem import Block, Branching, InverseBlock, Problem
 from mbsim_cli.solve.redundancy import beyond_equations
-from mbsim_cli.spec.expressions.program import OPERATIONS, TIME
+from mbsim_cli.spec.expressions.program import OPERATIONS
 from mbsim_cli.study.diagnostics.steps import Following
 
 # Parameters that nothing can be differentiated by, with the reasons.
@@ -457,72 +457,3 @@ class JumpHealth:
                     )
                 found.setdefault(key, f"{branching.place}: {sentence}")
         return list(found.values())
-
-
-class IntegrandHealth:
-    """Integrands of sums over time that jump where sensors cross a threshold: time and size of the first jump of each.
-
-    Jumps where sums are split do not count, nor do comparisons of the time alone: integrands read these by the names
-    ``of_time``.
-    """
-
-    def __init__(self, objectives: Iterable[Objective], of_time: Iterable[str]):
-        named = [(leaf, objective.name) for objective in objectives for leaf in leaves(objective)]
-        self._sums = [(leaf, name) for leaf, name in named if leaf.kind in ("integral", "mean") or leaf.sharpness]
-        self._of_time, self._found = {TIME, *of_time}, dict[str, tuple[float, float]]()
-        self._following = Following()
-
-    def add(self, block: Block | InverseBlock) -> None:
-        """Add the next time points."""
-        watched = [(objective, name) for objective, name in self._sums if name not in self._found]
-        if not watched:
-            return
-        time, sensors = self._following.of(block)
-        with np.errstate(all="ignore"):
-            for objective, name in watched:
-                if first := self._first_jump(objective, time, sensors):
-                    self._found[name] = first
-
-    def _first_jump(self, objective: Objective, time: np.ndarray, sensors: np.ndarray) -> tuple[float, float] | None:
-        """Time and size of the first jump; sensors are interpolated linearly between time points."""
-        integrand = objective.integrand
-        read = {TIME: time[:, None], **{name: sensors[:, objective.sensors[name]] for name in integrand.sensors}}
-        corners = integrand.corners(read, time, objective.values)
-        for jump in objective.jumps:
-            corners &= (time[1:] <= jump.before[1]) | (time[:-1] >= jump.behind[0])
-        ahead = np.flatnonzero(corners)
-        if not ahead.size:
-            return None
-
-        def value(at: dict[str, np.ndarray]) -> np.ndarray:
-            return np.real(integrand.value(at, at[TIME][:, 0], objective.values))
-
-        def changes(first: dict[str, np.ndarray], last: dict[str, np.ndarray]) -> np.ndarray:
-            """Whether the integrand changes its branch from each of the first time points (k,) to the last ones."""
-            pairs = {name: np.stack([a, last[name]], axis=1).reshape(-1, a.shape[1]) for name, a in first.items()}
-            found: np.ndarray = integrand.corners(pairs, pairs[TIME][:, 0], objective.values)
-            return found[::2]
-
-        low, high = ({name: values[k] for name, values in read.items()} for k in (ahead, ahead + 1))
-        later = {name: high[name] if name in self._of_time else a for name, a in low.items()}
-        moved = {name: a if name in self._of_time else high[name] for name, a in low.items()}
-        by_motion = changes(low, moved) | changes(later, high)
-        for _ in range(HALVINGS):  # towards the larger change, if both halves have a corner
-            middle = {name: 0.5 * (a + high[name]) for name, a in low.items()}
-            first, mid, last = map(value, (low, middle, high))
-            larger = np.abs(mid - first) >= np.abs(last - mid)
-            before = (changes(low, middle) & (larger | ~changes(middle, high)))[:, None]
-            low = {name: np.where(before, a, middle[name]) for name, a in low.items()}
-            high = {name: np.where(before, middle[name], b) for name, b in high.items()}
-        sizes = value(high) - value(low)
-        jumps = np.flatnonzero(by_motion & (np.abs(sizes) > SLIGHT * np.nanmax(np.abs(value(read)), initial=0.0)))
-        return (float(high[TIME][jumps[0], 0]), float(sizes[jumps[0]])) if jumps.size else None
-
-    @property
-    def warnings(self) -> list[str]:
-        """Sentences on integrands that jump."""
-        return [
-            f"objective {name}: the expression jumps where a comparison or a sign changes, first at t = {time:.6g} s, "
-            f"by {size:.4g}; derivatives omit that the time of the jump moves; use a smooth function, as tanh or step"
-            for name, (time, size) in self._found.items()
-        ]

@@ -1,0 +1,215 @@
+"""Sums over time of integrands that change their formula where the motion passes a threshold: split there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbsim_cli as mbsim
+from mbsim_cli.assembly import build
+from mbsim_cli.model.problem import Block
+from mbsim_cli.solve.blocks import SHARES, WEIGHTS
+from mbsim_cli.spec.expressions.program import compiled_formula
+from mbsim_cli.study.objectives import accumulator, by_few, explicit_parameters
+from tests.assembly.texts import load
+
+TEXT = """
+parameters: {a: 0.7, b: 0.3}
+bodies: {m: {mass: 1, inertia: {zz: 1}}}
+joints: {j: {type: revolute, bodies: [ground, m], point: origin, axis: z}}
+sensors: {q: {type: coordinate, coordinate: j.angle}, r: {type: position, point: m.origin}}
+objectives:
+  above: {integral: "if(q > b, 1, 0)"}
+  size: {integral: "abs(q - b)"}
+  signs: {mean: "t*sign(q)"}
+  largest: {rms: "max(q, b, r.x)"}
+  two: {integral: "if(q > b, if(r.x < q, a, q), t)"}
+  soft: {maximum: "if(q > b, q + 1, q)", sharpness: 3*a}
+  turn: {integral: "atan2(q, r.x)"}
+  late: {integral: "if(t*q > 0.2, q, 0)"}
+  nested: {integral: "if(sign(q)*0.5 + 0.1 > b, 1, 0)"}
+analysis: {duration: 2, sensitivity: {method: ddm}}
+"""
+RHO = np.array([0.7, 0.3])
+
+
+def signals(time, rho):
+    """q = sin(3 a t) - b/2, and r.x = cos(2 t) a."""
+    still = 0.0 * time * rho[0]
+    return np.stack([np.sin(3.0 * rho[0] * time) - 0.5 * rho[1], rho[0] * np.cos(2.0 * time), still, still], axis=1)
+
+
+def points(time, rho, **more):
+    """A block of time points with exact derivatives of its sensors."""
+    columns = [signals(time, rho + 1e-30j * np.eye(2)[k]).imag / 1e-30 for k in range(2)]
+    values = {"time": time, "sensors": signals(time, rho).real, "d_sensors": np.stack(columns, axis=2)} | more
+    return Block(**dict.fromkeys(Block._fields, ()) | values)
+
+
+def inside(time, rho):
+    """Those of Gauss's rule in steps between given times."""
+    lengths = np.diff(time)
+    weights = (lengths[:, None] * WEIGHTS).ravel()
+    return points((time[:-1, None] + lengths[:, None] * SHARES).ravel(), rho, length=weights)
+
+
+@pytest.fixture(scope="module")
+def objectives(tmp_path_factory):
+    return build(load(tmp_path_factory.mktemp("switches"), TEXT)).objectives
+
+
+def run(objective, steps, rho=RHO, sizes=(), adaptive=False, values=None):
+    """The accumulator of an objective after blocks of these sizes."""
+    if values is not None:
+        numbers = dict(zip("ab", values, strict=True))
+        operands = tuple(replace(each, values=numbers) for each in objective.operands)
+        objective = replace(objective, values=numbers, operands=operands)
+        if objective.sharpness:
+            objective = replace(objective, sharpness=3.0 * values[0])
+    adding, time = accumulator(objective, 2), np.linspace(0.0, 2.0, steps + 1)
+    sizes = sizes or (steps + 1,)
+    for rows in np.split(np.arange(steps + 1), np.cumsum(sizes)[:-1]):
+        within = {"inside": (inside(time[rows[0] - 1 :][: len(rows) + 1], rho),)} if adaptive and rows[0] else {}
+        if adaptive and not rows[0]:
+            within = {"inside": (inside(time[rows], rho),)}
+        adding.add(points(time[rows], rho, **within), np.zeros((1, len(rows))))
+    return adding
+
+
+EXACT = {}  # values and derivatives by very short steps inside which Gauss's rule is taken
+
+
+def exact(objective):
+    if objective.name not in EXACT:
+        found = run(objective, 2000, adaptive=True)
+        EXACT[objective.name] = np.append(found.value, found.gradient)
+    return EXACT[objective.name]
+
+
+def closed_form(name):
+    """q = sin(w t) - b/2 passes c at t1 = asin(c + b/2)/w and at pi/w - t1, both within two seconds."""
+    a, b = RHO
+    w = 3.0 * a
+    first = np.arcsin(1.5 * b) / w
+    by_b = 1.5 / (w * np.sqrt(1.0 - (1.5 * b) ** 2))
+    if name == "above":
+        return [np.pi / w - 2.0 * first, -np.pi / (w * a) + 2.0 * first / a, -2.0 * by_b]
+    whole, upper = (-np.cos(w * 2.0) + 1.0) / w, (np.cos(w * first) - np.cos(np.pi - w * first)) / w
+    value = 2.0 * (upper - 1.5 * b * (np.pi / w - 2.0 * first)) - (whole - 3.0 * b)
+    return [value]
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_time_above_a_threshold_has_its_closed_form(objectives, adaptive):
+    found = run(objectives[0], 100, adaptive=adaptive)
+    tolerance = 1e-6 if adaptive else 5e-4
+    assert np.append(found.value, found.gradient) == pytest.approx(closed_form("above"), abs=tolerance)
+    assert run(objectives[1], 200, adaptive=True).value == pytest.approx(closed_form("size")[0], abs=1e-8)
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_sums_are_of_second_order_and_fourth_inside_steps(objectives, number):
+    """Without a split both are of first order, and derivatives of jumps are lost."""
+    objective = objectives[number]
+    errors = [
+        np.abs(np.append(found.value, found.gradient) - exact(objective))
+        for found in (run(objective, steps) for steps in (50, 100, 200, 400, 800))
+    ]
+    sizes = np.maximum(np.abs(exact(objective)), 0.1)
+    assert (errors[-1] < 3e-5 * sizes + 1e-6).all(), errors[-1]
+    assert (errors[-1] < 3e-2 * np.max(errors[:2], axis=0) + 1e-7).all(), errors
+    gauss = run(objective, 40, adaptive=True)
+    assert np.append(gauss.value, gauss.gradient) == pytest.approx(exact(objective), abs=2e-5)
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("number", range(9))
+def test_gradients_are_those_of_the_computed_sum(objectives, number, adaptive):
+    found, e = run(objectives[number], 90, adaptive=adaptive), 1e-6
+    for k in range(2):
+        ahead, behind = RHO + e * np.eye(2)[k], RHO - e * np.eye(2)[k]
+        high, low = (run(objectives[number], 90, rho, adaptive=adaptive, values=rho).value for rho in (ahead, behind))
+        assert (high - low) / (2 * e) == pytest.approx(found.gradient[k], rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("sizes", [(1,) * 91, (1, 1, 30, 59), (45, 46), (2, 88, 1)])
+@pytest.mark.parametrize("number", range(9))
+def test_blocks_may_have_any_size(objectives, number, sizes):
+    whole, found = run(objectives[number], 90), run(objectives[number], 90, sizes=sizes)
+    assert found.value == pytest.approx(whole.value, rel=1e-12)
+    assert found.gradient == pytest.approx(whole.gradient, rel=1e-11, abs=1e-13)
+    assert found.uncertainty.errors == pytest.approx(whole.uncertainty.errors, rel=1e-8, abs=1e-12)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4])
+def test_estimated_errors_are_those_of_the_sum(objectives, number):
+    """Without a split every other time point may give the same by chance."""
+    found = run(objectives[number], 200)
+    true = np.abs(np.append(found.value, found.gradient) - exact(objectives[number]))
+    assert (true < 6.0 * found.uncertainty.errors + 1e-5).all()
+    assert (found.uncertainty.errors < 6.0 * true + 1e-4).all()
+
+
+def test_sums_without_switches_are_not_touched():
+    assert not compiled_formula("x**2 + sqrt(x)*sin(x)", (("x", 1),)).switches
+
+
+def test_round_off_about_zero_is_no_switch(objectives):
+    """A body at rest does not chatter."""
+    adding, time = accumulator(objectives[2], 2), np.linspace(0.0, 2.0, 41)
+    block = points(time, RHO)
+    noise = 1e-17 * (-1.0) ** np.arange(41)
+    block.sensors[:, 0] = np.where(time < 1.0, 1.0 - time, noise)
+    adding.add(block._replace(d_sensors=0.0 * block.d_sensors), np.zeros((1, 41)))
+    assert len(adding.switched) <= 2
+
+
+BLOCK = """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {k: 30, c: 0.02, m: 1.3, T: 0.37}
+bodies: {a: {mass: m}}
+joints: {J: {type: prismatic, bodies: [ground, a], point: origin, axis: x, initial: {displacement: 0.1}}}
+forces:
+  S: {type: spring_damper, coordinate: J.displacement, stiffness: k, natural_length: 0}
+  P: {type: drive, coordinate: J.displacement, value: "if(t > T, 0.4, 0)"}
+sensors:
+  x: {type: coordinate, coordinate: J.displacement}
+  v: {type: coordinate, coordinate: J.displacement, derivative: 1}
+objectives:
+  above: {integral: "if(x > c, 1, 0)"}
+  way: {mean: abs(v)}
+  peak: {maximum: "if(x > c, v, x)", sharpness: 9}
+  ratio: {expression: "above/way"}
+analysis: {formulation: recursive, INTEGRATOR, duration: 1.5, sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    "integrator", ["integrator: rk4, step: 0.01", "integrator: dop853, step: 0.05, tolerance: 1e-9"]
+)
+@pytest.mark.parametrize("time", ["0.37", "0.4", "0.405"])  # the last is near a switch
+def test_methods_agree(integrator, time):
+    """With a force that begins at T, near which sums are split, too."""
+    model = mbsim.loads(BLOCK.replace("INTEGRATOR", integrator).replace("0.37", time))
+    ddm, adjoint, fd = (model.run(sensitivity=method).objectives for method in ("ddm", "adjoint", "fd"))
+    for name, found in ddm.items():
+        assert adjoint[name].value == pytest.approx(found.value, rel=1e-9)
+        assert adjoint[name].gradient == pytest.approx(found.gradient, rel=1e-7, abs=1e-9)
+        assert fd[name].gradient == pytest.approx(found.gradient, rel=2e-4, abs=1e-5), name
+
+
+def test_second_derivatives_through_a_switch():
+    model = mbsim.loads(BLOCK.replace("INTEGRATOR", "integrator: rk4, step: 0.01"))
+    rho, e = np.array([model.parameters[name] for name in model.differentiated]), 1e-5
+    direction = np.array([1.0, 0.01, 0.05, 0.0])
+    found = model.hessian_vector(rho, direction, "above")
+    ahead, behind = (model.value_and_gradient(rho + sign * e * direction, "above")[1] for sign in (1.0, -1.0))
+    assert (ahead - behind) / (2 * e) == pytest.approx(found, rel=1e-5, abs=1e-6)
+
+
+def test_adjoints_read_parameters_at_a_fixed_motion(objectives):
+    """The few parameters that the adjoint differentiates by on its own."""
+    objective = by_few(objectives[0], sorted(explicit_parameters(objectives[0])))
+    assert objective.parameters == ("b",)
