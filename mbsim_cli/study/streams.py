@@ -235,7 +235,7 @@ class Stream:
         self._corners = quadrature.NO_CORNERS  # in which of the latest intervals
         self._latest: dict[str, np.ndarray] = {}  # time, and values of sensors, at the last two time points
         self._switches = Switches(objective, p) if self.sums and objective.integrand.switches else None
-        self._known = list[np.ndarray]()  # times, sensors, and their derivatives, at the last two time points
+        self._known: tuple[np.ndarray, ...] = ()  # times, sensors, and their derivatives, at the last two time points
         self.splits, self.switched = list[SplitWeights](), list[float]()  # and times, s
         self._stored = [Beside(jump, p, self.per_side) for jump in objective.jumps]
         self._within = list[list[Beside]]()  # of time points inside steps, of each run
@@ -286,33 +286,34 @@ class Stream:
         Pairs of intervals are split likewise: what both rules then differ by counts in the error by quadrature.
         """
         assert self._switches
-        latest = [block.time, block.sensors, block.d_sensors]
-        time, sensors, d_sensors = map(np.concatenate, zip(self._known, latest, strict=True)) if self._known else latest
-        self._known = [each[-2:].copy() for each in (time, sensors, d_sensors)]
+        before = self._known or (block.time[:0], block.sensors[:0], block.d_sensors[:0])
+        time, sensors = (np.concatenate(pair) for pair in zip(before, (block.time, block.sensors), strict=False))
+        known, begin = before[2], len(time) - len(points.time)  # and the first new interval
+
+        def derivatives(split: Split) -> np.ndarray:
+            behind = len(known)
+            rows = [known[row] if row < behind else block.d_sensors[row - behind] for row in split.rows]
+            return np.stack(rows)[:, split.read]
+
         lengths = quadrature.intervals(time, self.course.jumps)
         passed = self._switches.pass_between(time, sensors) & (lengths != 0.0)
         even = np.append(False, np.abs(np.diff(lengths)) <= EVEN * lengths[1:])  # each as long as that before
-        begin = len(lengths) - len(points.lengths)
-        added = {begin - 1: self.integrals.open}  # by interval
         fresh = np.arange(len(lengths)) >= begin
-        ends = (
-            fresh & ((points.number + np.arange(len(lengths)) - begin) % 2 == 1) & even & (passed | np.roll(passed, 1))
-        )
-        for rule, which in ((CURVED, passed & fresh & even), (STRAIGHT, passed & fresh & ~even), (PAIR, ends)):
-            at = np.flatnonzero(which)
-            rows = at[:, None] + np.arange(2 - len(rule.nodes), 2)  # of the time points
-            long = lengths[at] * (2.0 if rule is PAIR else 1.0)
-            for split in self._switches.splits(Intervals(rule, rows, long, time, sensors)):
-                number, of_read = split.rows[-1] - 1, d_sensors[split.rows][:, split.read]
-                if rule is PAIR:
-                    error = self.of_split(split, of_read) - added.get(number - 1, 0.0) - added.get(number, 0.0)
-                    self.integrals.add_split(0.0 * error, error / 3.0)
-                else:
-                    added[number] = self.take_split(split, of_read)
-                    self.splits.append(SplitWeights(time[split.rows], split.read, *self.weights_of_split(split)))
+        ends = fresh & ((points.number - begin + np.arange(len(lengths))) % 2 == 1) & even  # of pairs
+        added = {begin - 1: self.integrals.open}  # by interval
+        for rule, which in ((CURVED, passed & fresh & even), (STRAIGHT, passed & fresh & ~even)):
+            for split in self._switches.splits(Intervals.of(rule, np.flatnonzero(which), lengths, time, sensors)):
+                added[split.rows[-1] - 1] = self.take_split(split, derivatives(split))
+                self.splits.append(SplitWeights(time[split.rows], split.read, *self.weights_of_split(split)))
+        pairs = np.flatnonzero(ends & (passed | np.roll(passed, 1)))
+        for split in self._switches.splits(Intervals.of(PAIR, pairs, 2.0 * lengths, time, sensors)):
+            of_pair, (_, first, second) = self.of_split(split, derivatives(split)), split.rows
+            self.integrals.add_split(0.0, (of_pair - added.get(first - 1, 0.0) - added.get(second - 1, 0.0)) / 3.0)
         if len(lengths):
             self.integrals.open = added.get(len(lengths) - 1, np.zeros(1 + self.p))
             self.integrals.is_split = bool(passed[-2:].any())
+        last = [*known, *block.d_sensors[-2:]][-2:]
+        self._known = time[-2:].copy(), sensors[-2:].copy(), np.stack(last)
 
     def _find_corners(self, block: Block, lengths: np.ndarray) -> None:
         """Find the intervals, with these lengths, in which the integrand has corners; not where it is split."""

@@ -55,6 +55,14 @@ class Intervals(NamedTuple):
     time: np.ndarray  # (N,) s, of all time points
     sensors: np.ndarray  # (N, width)
 
+    @classmethod
+    def of(
+        cls, rule: Rule, numbers: np.ndarray, lengths: np.ndarray, time: np.ndarray, sensors: np.ndarray
+    ) -> "Intervals":
+        """Some of the intervals between successive time points, each of which ends an interval of the rule."""
+        rows = numbers[:, None] + np.arange(2 - len(rule.nodes), 2)
+        return cls(rule, rows, lengths[numbers], time, sensors)
+
 
 class Split(NamedTuple):
     """What splitting an interval adds to an integral: an integral over points (k,) in it, by switches (n,).
