@@ -137,7 +137,7 @@ class SensorAdjoints:
         for column, factor, _, stream in self._streams:
             for split in stream.splits:
                 weights = factor * stream.weight_inside * stream.share(np.array([split.at])) * split.weights
-                for at, row in zip(split.time.tolist(), weights, strict=True):
+                for at, row in zip(split.time.ravel().tolist(), weights.reshape(-1, len(split.read)), strict=True):
                     self._at_splits.setdefault(at, []).append((column, split.read, row))
 
     def __call__(self, first: int, record: "Record", length: np.ndarray | None = None) -> np.ndarray:
@@ -155,10 +155,10 @@ class SensorAdjoints:
             factors = here[used] * stream.share(np.asarray(found.value))
             for name, partial in found.by_sensor.items():
                 by_sensors[used, objective.sensors[name]] += factors[:, None] * partial
-            for split in stream.splits_inside(record.time, length, record.sensors) if length is not None else ():
-                of_split, at = stream.weights_of_split(split)
-                of_split = factor * stream.weight_inside * stream.share(np.array([at])) * of_split
-                out[split.rows[:, None], split.read, column] += of_split
+            for splits in stream.splits_inside(record.time, length, record.sensors) if length is not None else ():
+                of_splits, at = stream.weights_of_splits(splits)
+                of_splits = factor * stream.weight_inside * stream.share(np.array([at])) * of_splits
+                out[splits.rows[..., None], splits.read, column] += of_splits
         if length is not None:
             return out
         for row, time in enumerate(record.time.tolist() if self._at_splits else ()):

@@ -9,7 +9,7 @@ from mbsim_cli.study import quadrature
 from mbsim_cli.study.objectives import Final, among
 from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, beside, continuation, is_on, weighed
 from mbsim_cli.study.streams import Stream, Uncertainty
-from mbsim_cli.study.switches import Split
+from mbsim_cli.study.switches import Splits
 
 
 class Maximum(Final):
@@ -232,23 +232,24 @@ class SmoothMaximum(Stream):
         self._top = top
         return shares, shrink
 
-    def take_split(self, split, d_sensors):
-        self._moment = self._moment + (self._weight_of(split) * split.values) @ split.weights
-        return super().take_split(split, d_sensors)
+    def take_splits(self, splits, d_sensors):
+        self._moment = self._moment + (self._weight_of(splits) * splits.values * splits.weights).sum()
+        return super().take_splits(splits, d_sensors)
 
-    def of_split(self, split, d_sensors):
-        weight, sharpness = self._weight_of(split), self._sharpness
-        added = self._summands(split.signal(d_sensors))[:-1] @ split.weights
-        added[1:] += split.by_shares(weight, sharpness * weight) @ split.d_shares(d_sensors) / sharpness
+    def of_splits(self, splits, d_sensors):
+        weight, sharpness, signal = self._weight_of(splits), self._sharpness, splits.signal(d_sensors)
+        signal[0] = 1.0
+        added = np.einsum("pck,ck->cp", signal, weight * splits.weights)
+        added[:, 1:] += splits.through_shares(weight, sharpness * weight, d_sensors) / sharpness
         return added
 
-    def weights_of_split(self, split):
-        weight = self._weight_of(split)
-        return split.by_sensors(weight / self._sharpness, weight), self._top / self._sharpness
+    def weights_of_splits(self, splits):
+        weight = self._weight_of(splits)
+        return splits.by_sensors(weight / self._sharpness, weight), self._top / self._sharpness
 
-    def _weight_of(self, split: Split) -> np.ndarray:
-        """exp(s f) (k,) at the points of a split."""
-        return np.exp(self._sharpness * split.values - self._top)
+    def _weight_of(self, splits: Splits) -> np.ndarray:
+        """exp(s f) (c, k) at the points of splits."""
+        return np.exp(self._sharpness * splits.values - self._top)
 
     @property
     def weight_inside(self):

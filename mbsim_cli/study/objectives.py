@@ -129,13 +129,13 @@ class Integral(Stream):
     def take_inside(self, length, rows, split):
         self.integrals.add_inside(length, rows, split)
 
-    def of_split(self, split, d_sensors):
-        added = split.signal(d_sensors) @ split.weights
-        added[1:] += split.by_shares(split.values, 1.0) @ split.d_shares(d_sensors)
+    def of_splits(self, splits, d_sensors):
+        added = np.einsum("pck,ck->cp", splits.signal(d_sensors), splits.weights)
+        added[:, 1:] += splits.through_shares(splits.values, 1.0, d_sensors)
         return added
 
-    def weights_of_split(self, split):
-        return split.by_sensors(split.values, 1.0), 0.0
+    def weights_of_splits(self, splits):
+        return splits.by_sensors(splits.values, 1.0), 0.0
 
     @property
     def weight_inside(self):

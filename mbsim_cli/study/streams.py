@@ -11,7 +11,7 @@ from mbsim_cli.solve.blocks import SHARES
 from mbsim_cli.spec.expressions.program import TIME
 from mbsim_cli.study import quadrature
 from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, TimePoints, beside, weighed
-from mbsim_cli.study.switches import CURVED, PAIR, STRAIGHT, Intervals, Split, Switches
+from mbsim_cli.study.switches import CURVED, PAIR, STRAIGHT, Intervals, Splits, Switches
 
 # Estimated discretisation errors of objectives. Derivation: docs/theory/resolution.md.
 #
@@ -198,11 +198,11 @@ class Scale:
 
 
 class SplitWeights(NamedTuple):
-    """What ``Stream.weights_of_split`` gives of a split between time points."""
+    """What ``Stream.weights_of_splits`` gives of splits between time points."""
 
-    time: np.ndarray  # (m,) s
+    time: np.ndarray  # (c, m) s
     read: np.ndarray  # (w,) columns of the sensors
-    weights: np.ndarray  # (m, w)
+    weights: np.ndarray  # (c, m, w)
     at: Any
 
 
@@ -252,9 +252,10 @@ class Stream:
                 signal = integrand_of(self.objective, points)
                 self._scale.add(points, signal)
                 splits = self.splits_inside(points.time, points.length, points.sensors)
-                self.take_inside(points.length, signal.rows, [split.rows[0] // len(SHARES) for split in splits])
-                for split in splits:
-                    self.take_split(split, points.d_sensors[split.rows][:, split.read])
+                numbers = [number for some in splits for number in some.rows[:, 0] // len(SHARES)]
+                self.take_inside(points.length, signal.rows, numbers)
+                for some in splits:
+                    self.take_splits(some, points.d_sensors[some.rows[..., None], some.read])
                 for each in self._within[run]:
                     each.add(points.time, signal.rows)
         if not len(block.time):
@@ -276,7 +277,7 @@ class Stream:
             if self._switches:
                 self._split_intervals(block, points)
 
-    def splits_inside(self, time: np.ndarray, length: np.ndarray, sensors: np.ndarray) -> list[Split]:
+    def splits_inside(self, time: np.ndarray, length: np.ndarray, sensors: np.ndarray) -> list[Splits]:
         """Splits of the steps of adaptive integrators, from time points inside them with these weights in integrals."""
         return self._switches.inside(time, length, sensors) if self._switches else []
 
@@ -286,15 +287,11 @@ class Stream:
         Pairs of intervals are split likewise: what both rules then differ by counts in the error by quadrature.
         """
         assert self._switches
-        before = self._known or (block.time[:0], block.sensors[:0], block.d_sensors[:0])
-        time, sensors = (np.concatenate(pair) for pair in zip(before, (block.time, block.sensors), strict=False))
-        known, begin = before[2], len(time) - len(points.time)  # and the first new interval
-
-        def derivatives(split: Split) -> np.ndarray:
-            behind = len(known)
-            rows = [known[row] if row < behind else block.d_sensors[row - behind] for row in split.rows]
-            return np.stack(rows)[:, split.read]
-
+        latest = block.time, block.sensors, block.d_sensors[:, self._switches.read]
+        before = self._known or tuple(each[:0] for each in latest)
+        time, sensors, d_sensors = (np.concatenate(pair) for pair in zip(before, latest, strict=True))
+        self._known = tuple(each[-2:].copy() for each in (time, sensors, d_sensors))
+        begin = len(time) - len(points.time)  # the first new interval
         lengths = quadrature.intervals(time, self.course.jumps)
         passed = self._switches.pass_between(time, sensors) & (lengths != 0.0)
         even = np.append(False, np.abs(np.diff(lengths)) <= EVEN * lengths[1:])  # each as long as that before
@@ -302,18 +299,18 @@ class Stream:
         ends = fresh & ((points.number - begin + np.arange(len(lengths))) % 2 == 1) & even  # of pairs
         added = {begin - 1: self.integrals.open}  # by interval
         for rule, which in ((CURVED, passed & fresh & even), (STRAIGHT, passed & fresh & ~even)):
-            for split in self._switches.splits(Intervals.of(rule, np.flatnonzero(which), lengths, time, sensors)):
-                added[split.rows[-1] - 1] = self.take_split(split, derivatives(split))
-                self.splits.append(SplitWeights(time[split.rows], split.read, *self.weights_of_split(split)))
+            for some in self._switches.splits(Intervals.of(rule, np.flatnonzero(which), lengths, time, sensors)):
+                added |= zip((some.rows[:, -1] - 1).tolist(), self.take_splits(some, d_sensors[some.rows]), strict=True)
+                self.splits.append(SplitWeights(time[some.rows], some.read, *self.weights_of_splits(some)))
         pairs = np.flatnonzero(ends & (passed | np.roll(passed, 1)))
-        for split in self._switches.splits(Intervals.of(PAIR, pairs, 2.0 * lengths, time, sensors)):
-            of_pair, (_, first, second) = self.of_split(split, derivatives(split)), split.rows
-            self.integrals.add_split(0.0, (of_pair - added.get(first - 1, 0.0) - added.get(second - 1, 0.0)) / 3.0)
+        for some in self._switches.splits(Intervals.of(PAIR, pairs, 2.0 * lengths, time, sensors)):
+            changes = self.of_splits(some, d_sensors[some.rows]).sum(axis=0)
+            for number in some.rows[:, :2].ravel().tolist():
+                changes = changes - added.get(number, 0.0)
+            self.integrals.add_split(0.0, changes / 3.0)
         if len(lengths):
             self.integrals.open = added.get(len(lengths) - 1, np.zeros(1 + self.p))
             self.integrals.is_split = bool(passed[-2:].any())
-        last = [*known, *block.d_sensors[-2:]][-2:]
-        self._known = time[-2:].copy(), sensors[-2:].copy(), np.stack(last)
 
     def _find_corners(self, block: Block, lengths: np.ndarray) -> None:
         """Find the intervals, with these lengths, in which the integrand has corners; not where it is split."""
@@ -329,19 +326,19 @@ class Stream:
     def take_inside(self, length: np.ndarray, rows: np.ndarray, split: Sequence[int]) -> None:
         """Add the signal at time points inside steps, with weights ``length`` (B,); steps by number that are split."""
 
-    def take_split(self, split: Split, d_sensors: np.ndarray) -> np.ndarray:
-        """Add what splitting an interval adds (1 + p,), and return it; ``d_sensors`` as of ``of_split``."""
-        added = self.of_split(split, d_sensors)
-        self.switched += split.moments.tolist()
-        self.integrals.add_split(added)
+    def take_splits(self, splits: Splits, d_sensors: np.ndarray) -> np.ndarray:
+        """Add what splitting intervals adds (c, 1 + p), and return it; ``d_sensors`` as of ``of_splits``."""
+        added = self.of_splits(splits, d_sensors)
+        self.switched += splits.moments.ravel().tolist()
+        self.integrals.add_split(added.sum(axis=0))
         return added
 
-    def of_split(self, split: Split, d_sensors: np.ndarray) -> np.ndarray:
-        """What splitting adds to sums (1 + p,), from derivatives (m, w, p) of the sensors that are read."""
+    def of_splits(self, splits: Splits, d_sensors: np.ndarray) -> np.ndarray:
+        """What splitting adds to sums (c, 1 + p), from derivatives (c, m, w, p) of the sensors that are read."""
         raise NotImplementedError
 
-    def weights_of_split(self, split: Split) -> tuple[np.ndarray, Any]:
-        """Derivatives (m, w) of what is summed by sensors; they have the factor ``share`` of the value given, too."""
+    def weights_of_splits(self, splits: Splits) -> tuple[np.ndarray, Any]:
+        """Derivatives (c, m, w) of what is summed by sensors, and the value whose ``share`` is a further factor."""
         raise NotImplementedError
 
     @property

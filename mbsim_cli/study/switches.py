@@ -5,7 +5,6 @@ a share theta of the interval, and the rule of quadrature is taken on each side.
 Derivation: docs/theory/resolution.md, section 3.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,43 +63,45 @@ class Intervals(NamedTuple):
         return cls(rule, rows, lengths[numbers], time, sensors)
 
 
-class Split(NamedTuple):
-    """What splitting an interval adds to an integral: an integral over points (k,) in it, by switches (n,).
+class Splits(NamedTuple):
+    """What splitting c intervals adds to an integral: integrals over k points in each, by n switches in each.
 
     ``w`` numbers of sensors are read, at m time points, and there are p parameters.
     """
 
-    moments: np.ndarray  # (n,) s
-    rows: np.ndarray  # (m,) numbers of the time points
+    moments: np.ndarray  # (c, n) s
+    rows: np.ndarray  # (c, m) numbers of the time points
     read: np.ndarray  # (w,) columns of the sensors
-    basis: np.ndarray  # (k, m) weights of the time points in values at the points
-    weights: np.ndarray  # (k,) in the integral, s; those of the rule without a split count against
-    weights_by_share: np.ndarray  # (n, k) their derivatives by the shares of the switches
+    basis: np.ndarray  # (c, k, m) weights of the time points in values at the points
+    weights: np.ndarray  # (c, k) in the integral, s; those of the rule without a split count against
+    weights_by_share: np.ndarray  # (c, n, k) their derivatives by the shares of the switches
     points_by_share: np.ndarray  # (n, k) those of the points
-    values: np.ndarray  # (k,) of the integrand
-    by_sensor: np.ndarray  # (k, w)
-    by_parameter: np.ndarray  # (p, k)
-    rate: np.ndarray  # (k,) derivatives by the points' shares of the interval
-    share_by_sensor: np.ndarray  # (n, m, w) derivatives of the shares of the switches by sensors at the time points
-    share_by_parameter: np.ndarray  # (n, p)
+    values: np.ndarray  # (c, k) of the integrand
+    by_sensor: np.ndarray  # (c, k, w)
+    by_parameter: np.ndarray  # (p, c, k)
+    rate: np.ndarray  # (c, k) derivatives by the points' shares of the interval
+    share_by_sensor: np.ndarray  # (c, n, m, w) derivatives of the shares of the switches by sensors at the time points
+    share_by_parameter: np.ndarray  # (c, n, p)
 
     def signal(self, d_sensors: np.ndarray) -> np.ndarray:
-        """The integrand and its derivatives (1 + p, k) by parameters at the points, from those (m, w, p) of sensors."""
-        through = np.einsum("kw,km,mwp->pk", self.by_sensor, self.basis, d_sensors)
-        return np.vstack([self.values, self.by_parameter + through])
+        """The integrand and its derivatives (1 + p, c, k) at the points, from those (c, m, w, p) of sensors."""
+        through = np.einsum("ckw,ckm,cmwp->pck", self.by_sensor, self.basis, d_sensors, optimize=True)
+        return np.concatenate([self.values[None], self.by_parameter + through])
 
-    def d_shares(self, d_sensors: np.ndarray) -> np.ndarray:
-        """Derivatives (n, p) of the shares of the switches by parameters."""
-        return self.share_by_parameter + np.einsum("nmw,mwp->np", self.share_by_sensor, d_sensors)
-
-    def by_shares(self, summand: np.ndarray, slope: Any) -> np.ndarray:
-        """Derivatives (n,) of the integral of a function (k,) of the integrand, with this slope."""
-        return self.weights_by_share @ summand + self.points_by_share @ (self.weights * slope * self.rate)
+    def through_shares(self, summand: np.ndarray, slope: Any, d_sensors: np.ndarray) -> np.ndarray:
+        """Derivatives (c, p), through the shares, of integrals of a function (c, k) of the integrand with a slope."""
+        d_shares = self.share_by_parameter + np.einsum("cnmw,cmwp->cnp", self.share_by_sensor, d_sensors)
+        return np.einsum("cn,cnp->cp", self._by_shares(summand, slope), d_shares)
 
     def by_sensors(self, summand: np.ndarray, slope: Any) -> np.ndarray:
-        """Derivatives (m, w) of the same by the sensors at the time points."""
-        direct = np.einsum("k,km,kw->mw", self.weights * slope, self.basis, self.by_sensor)
-        return direct + np.einsum("n,nmw->mw", self.by_shares(summand, slope), self.share_by_sensor)
+        """Derivatives (c, m, w) of the same by the sensors at the time points."""
+        direct = np.einsum("ck,ckm,ckw->cmw", self.weights * slope, self.basis, self.by_sensor, optimize=True)
+        return direct + np.einsum("cn,cnmw->cmw", self._by_shares(summand, slope), self.share_by_sensor)
+
+    def _by_shares(self, summand: np.ndarray, slope: Any) -> np.ndarray:
+        """Derivatives (c, n) of the same by the shares."""
+        of_weights = np.einsum("cnk,ck->cn", self.weights_by_share, summand)
+        return of_weights + (self.weights * slope * self.rate) @ self.points_by_share.T
 
 
 class Switches:
@@ -110,8 +111,9 @@ class Switches:
         integrand = objective.integrand
         self._objective, self._parameters, self.all = objective, objective.parameters[:p], integrand.switches
         self._largest = [0.0] * len(self.all)  # sizes so far; smaller changes than a part of these are round-off
+        # columns (w,) of the sensors
         columns = [(name, k) for name, components in integrand.components.items() for k in components]
-        self._read = np.array([objective.sensors[name].start + k for name, k in columns], int)
+        self.read = np.array([objective.sensors[name].start + k for name, k in columns], int)
 
     def pass_between(self, time: np.ndarray, sensors: np.ndarray) -> np.ndarray:
         """Whether signs change between successive time points (N,), one after the other: (N - 1,)."""
@@ -124,15 +126,24 @@ class Switches:
             found |= (np.diff(np.sign(values)) != 0.0) & (change > STEADY * self._largest[k])
         return found
 
-    def splits(self, intervals: Intervals) -> Iterator[Split]:
-        """The splits of intervals in which the integrand changes its formula, in their order."""
-        found = [each for switch in self.all if len(intervals.rows) for each in self._passed(switch, intervals)]
-        for number in sorted({each[0] for each in found}):
-            here = sorted((each for each in found if each[0] == number), key=lambda each: each[1].real)
-            yield self._split(intervals, number, *(np.array(each) for each in list(zip(*here, strict=True))[1:]))
+    def splits(self, intervals: Intervals) -> list[Splits]:
+        """The splits of intervals in which the integrand changes its formula, by their numbers of switches."""
+        if not len(intervals.rows):
+            return []
+        passed = zip(*(self._passed(switch, intervals) for switch in self.all), strict=True)
+        which, shares, by_sensor, by_parameter = map(np.concatenate, passed)
+        order = np.lexsort([shares.real, which])
+        numbers, first, counts = np.unique(which[order], return_index=True, return_counts=True)
+        found = []
+        for n in np.unique(counts):
+            some = order[first[counts == n][:, None] + np.arange(n)]  # (c, n)
+            found.append(
+                self._split(intervals, numbers[counts == n], shares[some], by_sensor[some], by_parameter[some])
+            )
+        return found
 
-    def _passed(self, switch: Any, intervals: Intervals) -> Iterator[tuple[int, Any, np.ndarray, np.ndarray]]:
-        """Interval and share where a switch is zero; derivatives of the share by sensors (m, w) and parameters (p,)."""
+    def _passed(self, switch: Any, intervals: Intervals) -> tuple[np.ndarray, ...]:
+        """Intervals and shares (N,) where a switch is zero; their derivatives (N, m, w) by sensors and (N, p)."""
         watched, count = intervals.rule.watched, len(intervals.length)
 
         def values(which: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -152,15 +163,14 @@ class Switches:
         passed = np.real(rate) != 0.0
         which, share = which[passed], (share - value / np.where(passed, rate, 1.0))[passed]  # with its complex step
         _, by_sensor, by_parameter, rate = self._linearised(switch, intervals, which, share)
-        for n, basis in enumerate(intervals.rule.basis(share)):
-            by_points = -np.multiply.outer(basis, by_sensor[n]) / rate[n]
-            yield int(which[n]), share[n], by_points, -by_parameter[:, n] / rate[n]
+        by_points = -np.einsum("nm,nw->nmw", intervals.rule.basis(share), by_sensor) / rate[:, None, None]
+        return which, share, by_points, -(by_parameter / rate).T
 
-    def inside(self, time: np.ndarray, length: np.ndarray, sensors: np.ndarray) -> list[Split]:
+    def inside(self, time: np.ndarray, length: np.ndarray, sensors: np.ndarray) -> list[Splits]:
         """The splits of steps, from time points (N,) inside these with weights in integrals."""
         rows, passed = np.arange(len(time)).reshape(-1, len(SHARES)), np.flatnonzero(self.pass_between(time, sensors))
         steps = np.unique(np.append(passed, passed + 1) // len(SHARES))
-        return list(self.splits(Intervals(INSIDE, rows[steps], length[rows[steps]].sum(axis=1), time, sensors)))
+        return self.splits(Intervals(INSIDE, rows[steps], length[rows[steps]].sum(axis=1), time, sensors))
 
     def _inputs(self, intervals: Intervals, which: np.ndarray, shares: np.ndarray) -> tuple[Any, np.ndarray, Any]:
         """What the integrand is given at shares (k,) of intervals (k,)."""
@@ -177,39 +187,47 @@ class Switches:
         by_sensor = np.hstack([np.zeros((len(shares), 0)), *parts])
         by_parameter = [found.by_parameter.get(name, np.zeros(len(shares))) for name in self._parameters]
         points, slopes = intervals.rows[which], intervals.rule.slopes(shares)
-        along = np.einsum("km,kmw->kw", slopes, intervals.sensors[points][:, :, self._read])
+        along = np.einsum("km,kmw->kw", slopes, intervals.sensors[points][:, :, self.read])
         rate = (by_sensor * along).sum(axis=1) + found.by_time * (slopes * intervals.time[points]).sum(axis=1)
         return found.value, by_sensor, np.reshape(by_parameter, (len(self._parameters), len(shares))), rate
 
     def _split(
-        self, intervals: Intervals, number: int, shares: np.ndarray, by_sensor: np.ndarray, by_parameter: np.ndarray
-    ) -> Split:
-        """The split of an interval at shares (n,), with their derivatives by sensors and parameters."""
-        rule, n, m, rows = intervals.rule, len(shares), len(intervals.rule.shares), intervals.rows[number]
-        begin, end = (_within(shares + side) for side in (BESIDE, -BESIDE))
-        begin, end = np.append(0.0, begin), np.append(end, 1.0)
-        parts = (end - begin)[:, None]
-        points, weights = begin[:, None] + parts * rule.shares, parts * rule.weights
-        moved_points, moved_weights = np.zeros((2, n, n + 2, m))
+        self,
+        intervals: Intervals,
+        which: np.ndarray,
+        shares: np.ndarray,
+        by_sensor: np.ndarray,
+        by_parameter: np.ndarray,
+    ) -> Splits:
+        """The splits of intervals (c,) at shares (c, n), with their derivatives by sensors and parameters."""
+        rule, rows, length = intervals.rule, intervals.rows[which], intervals.length[which]
+        c, n, m = *shares.shape, len(rule.shares)
+        ends = np.zeros((c, 1))
+        begin, end = np.hstack([ends, _within(shares + BESIDE)]), np.hstack([_within(shares - BESIDE), ends + 1.0])
+        parts = (end - begin)[..., None]
+        points, weights = begin[..., None] + parts * rule.shares, parts * rule.weights  # (c, n + 1, m)
+        points_by_share, weights_by_share = np.zeros((2, n, n + 2, m))
         for k in range(n):
-            moved_points[k, k], moved_points[k, k + 1] = rule.shares, 1.0 - rule.shares
-            moved_weights[k, k], moved_weights[k, k + 1] = rule.weights, -rule.weights
-        points, weights = np.append(points, rule.shares), np.append(weights, -rule.weights)
-        which = np.full(len(points), number)
-        values, slopes, explicit, rate = self._linearised(self._objective.integrand, intervals, which, points)
-        length = intervals.length[number]
-        return Split(
-            rule.basis(shares.real) @ intervals.time[rows],
+            points_by_share[k, k : k + 2] = rule.shares, 1.0 - rule.shares
+            weights_by_share[k, k : k + 2] = rule.weights, -rule.weights
+        points = np.hstack([points.reshape(c, -1), ends + rule.shares])
+        weights = length[:, None] * np.hstack([weights.reshape(c, -1), ends - rule.weights])
+        of_points = self._linearised(
+            self._objective.integrand, intervals, np.repeat(which, points.shape[1]), points.ravel()
+        )
+        values, by_sensors, explicit, rate = of_points
+        return Splits(
+            np.einsum("cnm,cm->cn", rule.basis(shares.real.ravel()).reshape(c, n, -1), intervals.time[rows]),
             rows,
-            self._read,
-            rule.basis(points),
-            length * weights,
-            length * moved_weights.reshape(n, -1),
-            moved_points.reshape(n, -1),
-            values,
-            slopes,
-            explicit,
-            rate,
+            self.read,
+            rule.basis(points.ravel()).reshape(*points.shape, -1),
+            weights,
+            np.multiply.outer(length, weights_by_share.reshape(n, -1)),
+            points_by_share.reshape(n, -1),
+            values.reshape(points.shape),
+            by_sensors.reshape(*points.shape, -1),
+            explicit.reshape(-1, *points.shape),
+            rate.reshape(points.shape),
             by_sensor,
             by_parameter,
         )
