@@ -239,7 +239,7 @@ def _delay(maker: Maker, name: str, spec: Delay) -> None:
     below, above = _pade(n - 1, n)
     scaled = [f"({c!r}*{time}**{k})" for k, c in enumerate(above)]
     signs = [f"({(-1) ** k * c!r}*{time}**{k})" for k, c in enumerate(below)]
-    _realise(maker, name, spec, signs, scaled, text_of(spec.initial))
+    _realise(maker, name, spec, signs, scaled, scaled[1:], text_of(spec.initial))
 
 
 def _pade(m: int, n: int) -> tuple[list[float], list[float]]:
@@ -268,26 +268,35 @@ def _transfer_function(maker: Maker, name: str, spec: TransferFunction) -> None:
         return
     above = [text_of(number) for number in reversed(spec.denominator)]
     below = [text_of(number) for number in reversed(spec.numerator)]
-    _realise(maker, name, spec, below, above, "0.0")
+    vanishes = any(maker.review.value(number) == 0.0 for number in spec.denominator[:-1])
+    _realise(maker, name, spec, below, above, above[-1:] * (len(above) - 1) if vanishes else above[1:], "0.0")
 
 
 def _realise(
-    maker: Maker, name: str, spec: Delay | TransferFunction, below: Sequence[str], above: Sequence[str], start: str
+    maker: Maker,
+    name: str,
+    spec: Delay | TransferFunction,
+    below: Sequence[str],
+    above: Sequence[str],
+    weights: Sequence[str],
+    start: str,
 ) -> None:
     """States in observer form: the last one is the result. Coefficients stand with the lowest power first.
 
-    x_k' = x_(k-1) + (b_k u - a_k y) / a_n; at rest with y = u = ``start`` where a_0 = b_0.
+    x_k' = (w_(k-1) x_(k-1) + b_k u - a_k y) / w_k, the last w_k is a_n; at rest with y = u = ``start`` where a_0 = b_0.
+    With w_k = a_(k+1) all states have the size of the signal. By a_n they would be larger by powers of the rates, and
+    tolerances relative to all coordinates would leave errors in those of the mechanism.
     """
-    n, signal, lead = len(above) - 1, signal_of(maker, "input", spec.input), above[-1]
+    n, signal = len(above) - 1, signal_of(maker, "input", spec.input)
     names = [f"{name}_{k + 1}" for k in range(n - 1)] + [name]
     for k, own in enumerate(names):
-        terms = [] if k == 0 else [names[k - 1]]
-        terms += [f"{below[k]}*{signal}/{lead}"] if k < len(below) else []
-        terms.append(f"-{above[k]}*{name}/{lead}")
+        terms = [] if k == 0 else [f"{weights[k - 1]}*{names[k - 1]}/{weights[k]}"]
+        terms += [f"{below[k]}*{signal}/{weights[k]}"] if k < len(below) else []
+        terms.append(f"-{above[k]}*{name}/{weights[k]}")
         rest = start
         if k + 1 < n:
             less = f" - {below[k + 1]}" if k + 1 < len(below) else ""
-            rest = f"({above[k + 1]}{less})*{start}/{lead}"
+            rest = f"({above[k + 1]}{less})*{start}/{weights[k]}"
         unit = spec.unit if own == name else ""
         maker.state(own, State(initial=Number.read(rest), rate=Expression(" + ".join(terms)), unit=unit))
 

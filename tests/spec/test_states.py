@@ -207,6 +207,14 @@ def test_delays_are_as_good_as_their_order(order):
     assert error.max() < 0.2 ** (2 * order)
 
 
+def test_all_states_of_a_delay_have_the_size_of_its_signal(tmp_path):
+    """Tolerances are relative to all coordinates: larger by powers of rates, they left errors in the mechanism's."""
+    model = loaded(tmp_path, "controllers: {c: {type: delay, input: t, time: T/1000, order: 6, initial: 2}}")
+    names = [*(f"c_{k}" for k in range(1, 6)), "c"]
+    starts = [model.expressions.value(model.joints[name].initial.velocity) for name in names]
+    assert starts == pytest.approx([2] * 6, rel=0.9)
+
+
 OTHERS = """
 mbsim: 1
 bodies: {shank: {mass: 1}, bar: {mass: 1}, slider: {mass: 1}, load: {mass: 1}, rod: {mass: 1}, hull: {mass: 1}}
