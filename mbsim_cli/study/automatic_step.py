@@ -88,7 +88,9 @@ def resolve_automatic(
         compile_kernels(compiled, listener)
     choice = search.search(listener)
     what = f"tolerance of {choice.tolerance:.0e}" if to_accuracy else f"step of {choice.step:g} s"
-    listener.say(f"{what} chosen by {choice.runs} runs: {choice.measured} within {choice.error:.1e}")
+    above = "; errors between output times are larger than the accuracy: try a shorter step"
+    reached = "" if choice.error <= choice.accuracy else above
+    listener.say(f"{what} chosen by {choice.runs} runs: {choice.measured} within {choice.error:.1e}{reached}")
     chosen = {"tolerance": choice.tolerance} if to_accuracy else {"step": choice.step}
     return replace(settings, accuracy=None, **chosen), choice
 
@@ -237,10 +239,10 @@ class _Search:
         uncertainties = {}
         for name, result in results.items():
             errors, of_run = off_by[name][: 1 + len(result.gradient)], result.uncertainty
-            of_sums = of_run.errors[0]  # over output times, which no tolerance changes
-            if self._by_tolerance and np.isfinite(of_sums):
-                errors[0] += of_sums
+            if self._by_tolerance:  # and the errors between output times, which no tolerance changes
+                errors += np.nan_to_num(of_run.errors)
             uncertainties[name] = of_run._replace(errors=errors) if self._depends_on_step(result) else of_run
+        self._error, self._worst = self._largest(off_by, sizes)
         off: _ByFields = {}
         for name, fields in of_fields.items():
             norms = off_by[name][1 + len(results[name].gradient) :]

@@ -243,3 +243,15 @@ def test_an_accuracy_chooses_tolerance_and_integrator(mbsim, pendulum):
     assert done.json["discretisation"]["accuracy"] == 1e-6 and done.json["discretisation"]["runs"] >= 2
     assert mbsim(*tree, "--accuracy", "1e-6", "--tolerance", "1e-8").code == 2
     assert mbsim(*tree, "--integrator", "rk4", "--accuracy", "1e-6").code == 2
+
+
+def test_an_accuracy_reports_errors_between_output_times(mbsim, variant):
+    """A smallest value is that of a parabola through output times, whatever the tolerance."""
+    path = variant("swing: {integral: angle**2, unit: rad^2 s}", "low: {minimum: angle, unit: rad}")
+    tree = ("run", path, "--formulation", "recursive", "--duration", "1.2", "--json")
+    done = mbsim(*tree, "--step", "0.1", "--accuracy", "1e-7")
+    found, exact = (each.json["objectives"]["low"] for each in (done, mbsim(*tree, "--step", "1e-3")))
+    off = max(abs(found["gradient"][name] / exact["gradient"][name] - 1.0) for name in ("L", "k"))
+    error = done.json["discretisation"]["error"]
+    assert off > 1e-3 and off / 5 < error < 5 * off
+    assert "larger than the accuracy: try a shorter step" in done.err
