@@ -8,7 +8,7 @@ import numpy as np
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
 from mbsim_cli.solve.blocks import SHARES
-from mbsim_cli.spec.expressions.program import TIME
+from mbsim_cli.spec.expressions.integrand import TIME
 from mbsim_cli.study import quadrature
 from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, TimePoints, beside, weighed
 from mbsim_cli.study.switches import CURVED, PAIR, STRAIGHT, Intervals, Splits, Switches

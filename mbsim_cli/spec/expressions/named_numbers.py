@@ -14,7 +14,7 @@ from mbsim_cli.spec.expressions.syntax import ExpressionError, is_constant, name
 from mbsim_cli.spec.reading.messages import MAX_SUGGESTIONS, suggest
 
 if TYPE_CHECKING:
-    from mbsim_cli.spec.expressions.program import Integrand
+    from mbsim_cli.spec.expressions.integrand import Integrand
 
 
 # Order of definitions: every name behind those that it reads; cycles are reported.
@@ -228,7 +228,7 @@ class Expressions:
 
     def integrand(self, text: str, sensor_widths: Mapping[str, int]) -> "Integrand":
         """Compile an expression of sensors, time ``t`` and names; numpy is loaded here."""
-        from mbsim_cli.spec.expressions.program import Integrand
+        from mbsim_cli.spec.expressions.integrand import Integrand
 
         return Integrand(self, text, sensor_widths)
 
