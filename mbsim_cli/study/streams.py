@@ -11,7 +11,7 @@ from mbsim_cli.solve.blocks import SHARES
 from mbsim_cli.spec.expressions.integrand import TIME
 from mbsim_cli.study import quadrature
 from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, TimePoints, beside, weighed
-from mbsim_cli.study.switches import CURVED, PAIR, STRAIGHT, Intervals, Splits, Switches
+from mbsim_cli.study.switches import Splits, Switches
 
 # Estimated discretisation errors of objectives. Derivation: docs/theory/resolution.md.
 #
@@ -110,9 +110,6 @@ class Spread:
 # The integrand of an objective at the time points of a block.
 
 APART = 1e-12  # of the largest value of a sensor: more than its round-off
-
-
-EVEN = 1e-6  # of an interval, by which that before may be longer or shorter, where a parabola passes through both
 
 
 class Signal(NamedTuple):
@@ -235,7 +232,6 @@ class Stream:
         self._corners = quadrature.NO_CORNERS  # in which of the latest intervals
         self._latest: dict[str, np.ndarray] = {}  # time, and values of sensors, at the last two time points
         self._switches = Switches(objective, p) if self.sums and objective.integrand.switches else None
-        self._known: tuple[np.ndarray, ...] = ()  # times, sensors, and their derivatives, at the last two time points
         self.splits, self.switched = list[SplitWeights](), list[float]()  # and times, s
         self._stored = [Beside(jump, p, self.per_side) for jump in objective.jumps]
         self._within = list[list[Beside]]()  # of time points inside steps, of each run
@@ -282,35 +278,22 @@ class Stream:
         return self._switches.inside(time, length, sensors) if self._switches else []
 
     def _split_intervals(self, block: Block, points: TimePoints) -> None:
-        """Split intervals between time points; sensors there have a polynomial through the time point before, too.
-
-        Pairs of intervals are split likewise: what both rules then differ by counts in the error by quadrature.
-        """
+        """Split intervals between time points, and say what that adds to the error by quadrature, pair by pair."""
         assert self._switches
-        latest = block.time, block.sensors, block.d_sensors[:, self._switches.read]
-        before = self._known or tuple(each[:0] for each in latest)
-        time, sensors, d_sensors = (np.concatenate(pair) for pair in zip(before, latest, strict=True))
-        self._known = tuple(each[-2:].copy() for each in (time, sensors, d_sensors))
-        begin = len(time) - len(points.time)  # the first new interval
-        lengths = quadrature.intervals(time, self.course.jumps)
-        passed = self._switches.pass_between(time, sensors) & (lengths != 0.0)
-        even = np.append(False, np.abs(np.diff(lengths)) <= EVEN * lengths[1:])  # each as long as that before
-        fresh = np.arange(len(lengths)) >= begin
-        ends = fresh & ((points.number - begin + np.arange(len(lengths))) % 2 == 1) & even  # of pairs
-        added = {begin - 1: self.integrals.open}  # by interval
-        for rule, which in ((CURVED, passed & fresh & even), (STRAIGHT, passed & fresh & ~even)):
-            for some in self._switches.splits(Intervals.of(rule, np.flatnonzero(which), lengths, time, sensors)):
-                added |= zip((some.rows[:, -1] - 1).tolist(), self.take_splits(some, d_sensors[some.rows]), strict=True)
-                self.splits.append(SplitWeights(time[some.rows], some.read, *self.weights_of_splits(some)))
-        pairs = np.flatnonzero(ends & (passed | np.roll(passed, 1)))
-        for some in self._switches.splits(Intervals.of(PAIR, pairs, 2.0 * lengths, time, sensors)):
-            changes = self.of_splits(some, d_sensors[some.rows]).sum(axis=0)
+        alone, pairs = self._switches.between(block, points, self.course.jumps)
+        count, last = len(points.lengths), self.integrals.open
+        added = {-1: last} if last.any() else {}  # by interval
+        for some, time, d_sensors in alone:
+            added |= zip((some.rows[:, -1] - 1).tolist(), self.take_splits(some, d_sensors), strict=True)
+            self.splits.append(SplitWeights(time, some.read, *self.weights_of_splits(some)))
+        for some, _, d_sensors in pairs:
+            changes = self.of_splits(some, d_sensors).sum(axis=0)
             for number in some.rows[:, :2].ravel().tolist():
                 changes = changes - added.get(number, 0.0)
             self.integrals.add_split(0.0, changes / 3.0)
-        if len(lengths):
-            self.integrals.open = added.get(len(lengths) - 1, np.zeros(1 + self.p))
-            self.integrals.is_split = bool(passed[-2:].any())
+        if count:
+            self.integrals.open = added.get(count - 1, np.zeros(1 + self.p))
+            self.integrals.is_split = not {count - 1, count - 2}.isdisjoint(added)
 
     def _find_corners(self, block: Block, lengths: np.ndarray) -> None:
         """Find the intervals, with these lengths, in which the integrand has corners; not where it is split."""

@@ -5,17 +5,22 @@ a share theta of the interval, and the rule of quadrature is taken on each side.
 Derivation: docs/theory/resolution.md, section 3.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbsim_cli.assembly.objectives import Objective
+from mbsim_cli.assembly.objectives import Jump, Objective
+from mbsim_cli.model.problem import Block
 from mbsim_cli.solve.blocks import SHARES, WEIGHTS
+from mbsim_cli.study import quadrature
+from mbsim_cli.study.quadrature import TimePoints
 
 BESIDE = 1e-9  # of an interval, by which sides are evaluated apart from a switch: they shall be on their sides
 HALVINGS = 40  # after which a bracket is shorter than that by far
 STEADY = 1e-9  # of the largest size of a number: smaller changes in an interval are round-off about zero
+EVEN = 1e-6  # of an interval, by which that before may be longer or shorter, where a parabola passes through both
 CONTINUOUS = 1e-6  # of the change in an interval, which is left where a number passes zero, else it jumps across
 
 
@@ -53,14 +58,6 @@ class Intervals(NamedTuple):
     length: np.ndarray  # (c,) s
     time: np.ndarray  # (N,) s, of all time points
     sensors: np.ndarray  # (N, width)
-
-    @classmethod
-    def of(
-        cls, rule: Rule, numbers: np.ndarray, lengths: np.ndarray, time: np.ndarray, sensors: np.ndarray
-    ) -> "Intervals":
-        """Some of the intervals between successive time points, each of which ends an interval of the rule."""
-        rows = numbers[:, None] + np.arange(2 - len(rule.nodes), 2)
-        return cls(rule, rows, lengths[numbers], time, sensors)
 
 
 class Splits(NamedTuple):
@@ -104,6 +101,9 @@ class Splits(NamedTuple):
         return of_weights + (self.weights * slope * self.rate) @ self.points_by_share.T
 
 
+_AtPoints = list[tuple[Splits, np.ndarray, np.ndarray]]
+
+
 class Switches:
     """Finds where the switches of an integrand change their signs, and splits integrals by p parameters there."""
 
@@ -111,6 +111,7 @@ class Switches:
         integrand = objective.integrand
         self._objective, self._parameters, self.all = objective, objective.parameters[:p], integrand.switches
         self._largest = [0.0] * len(self.all)  # sizes so far; smaller changes than a part of these are round-off
+        self._known: tuple[np.ndarray, ...] = ()  # times, sensors, derivatives of what is read, at the last two points
         # columns (w,) of the sensors
         columns = [(name, k) for name, components in integrand.components.items() for k in components]
         self.read = np.array([objective.sensors[name].start + k for name, k in columns], int)
@@ -165,6 +166,31 @@ class Switches:
         _, by_sensor, by_parameter, rate = self._linearised(switch, intervals, which, share)
         by_points = -np.einsum("nm,nw->nmw", intervals.rule.basis(share), by_sensor) / rate[:, None, None]
         return which, share, by_points, -(by_parameter / rate).T
+
+    def between(self, block: Block, points: TimePoints, jumps: Sequence[Jump]) -> tuple[_AtPoints, _AtPoints]:
+        """Splits of the new intervals between time points, and of pairs that end with one of these.
+
+        Each with the times (c, m) and the derivatives (c, m, w, p) of what is read. Rows count from the first new
+        interval. Sensors go along a parabola through the time point before, too, if it is as far away.
+        """
+        latest = block.time, block.sensors, block.d_sensors[:, self.read]
+        before = self._known or tuple(each[:0] for each in latest)
+        time, sensors, d_sensors = (np.concatenate(pair) for pair in zip(before, latest, strict=True))
+        self._known = tuple(each[-2:].copy() for each in (time, sensors, d_sensors))
+        lengths, begin = quadrature.intervals(time, jumps), len(time) - len(points.time)
+        passed = self.pass_between(time, sensors) & (lengths != 0.0)
+        even = np.append(False, np.abs(np.diff(lengths)) <= EVEN * lengths[1:])  # each as long as that before
+        fresh = np.arange(len(lengths)) >= begin
+        ends = (points.number - begin + np.arange(len(lengths))) % 2 == 1  # of pairs
+
+        def of(rule: Rule, which: np.ndarray, lengths: np.ndarray) -> _AtPoints:
+            numbers = np.flatnonzero(which & fresh)
+            rows = numbers[:, None] + np.arange(2 - len(rule.nodes), 2)
+            found = self.splits(Intervals(rule, rows, lengths[numbers], time, sensors))
+            return [(each._replace(rows=each.rows - begin), time[each.rows], d_sensors[each.rows]) for each in found]
+
+        alone = of(CURVED, passed & even, lengths) + of(STRAIGHT, passed & ~even, lengths)
+        return alone, of(PAIR, ends & even & (passed | np.roll(passed, 1)), 2.0 * lengths)
 
     def inside(self, time: np.ndarray, length: np.ndarray, sensors: np.ndarray) -> list[Splits]:
         """The splits of steps, from time points (N,) inside these with weights in integrals."""

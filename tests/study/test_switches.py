@@ -132,10 +132,11 @@ def test_gradients_are_those_of_the_computed_sum(objectives, number, adaptive):
         assert (high - low) / (2 * e) == pytest.approx(found.gradient[k], rel=1e-6, abs=1e-7)
 
 
-@pytest.mark.parametrize("sizes", [(1,) * 91, (1, 1, 30, 59), (45, 46), (2, 88, 1)])
+@pytest.mark.parametrize("sizes", [(1,) * 91, (1, 1, 30, 59), (45, 46), (2, 88, 1), (91, 1), (1,) * 92])
 @pytest.mark.parametrize("number", range(9))
 def test_blocks_may_have_any_size(objectives, number, sizes):
-    whole, found = run(objectives[number], 90), run(objectives[number], 90, sizes=sizes)
+    steps = sum(sizes) - 1
+    whole, found = run(objectives[number], steps), run(objectives[number], steps, sizes=sizes)
     assert found.value == pytest.approx(whole.value, rel=1e-12)
     assert found.gradient == pytest.approx(whole.gradient, rel=1e-11, abs=1e-13)
     assert found.uncertainty.errors == pytest.approx(whole.uncertainty.errors, rel=1e-8, abs=1e-12)
