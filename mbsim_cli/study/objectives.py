@@ -338,15 +338,18 @@ class OfResponse(Modal):
         if transfer.frequency is None:
             sizes = np.abs(found.value[:, o, k])
             at = int(np.nanargmax(sizes)) if np.isfinite(sizes).any() else 0
-            value, d_value = found.value[at, o, k], found.d_value[at, o, k]
+            value, d_value, frequency = found.value[at, o, k], found.d_value[at, o, k], found.frequencies[at]
         else:
             every, d_every, by_frequency = found.at(transfer.frequency)
             value, d_value = every[o, k], d_every[o, k] + by_frequency[o, k] * np.array(transfer.frequency_rho)
-            if self.objective.kind == "phase" and value == 0.0:
-                raise AnalysisError(
-                    f"objective {self.objective.name} is not a finite number: {transfer.output} does not answer to "
-                    f"{transfer.input} at {complex(transfer.frequency).real:g} Hz, and has no phase"
-                )
+            frequency = complex(transfer.frequency).real
+        why = ""
+        if np.isnan(value):
+            why = f"at {frequency:g} Hz nothing damps a resonance, and there is no response"
+        elif self.objective.kind == "phase" and value == 0.0:
+            why = f"{transfer.output} does not answer to {transfer.input} at {frequency:g} Hz, and has no phase"
+        if why:
+            raise AnalysisError(f"objective {self.objective.name} is not a finite number: {why}")
         part = gain if self.objective.kind == "gain" else phase
         self.value, gradient = part(value, d_value)
         self.gradient = gradient[: self.p]

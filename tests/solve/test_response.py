@@ -218,6 +218,24 @@ analysis:
 
 
 @pytest.mark.interpreted
+@pytest.mark.parametrize("frequency", ["", ", frequency: 1"])
+def test_an_objective_at_a_resonance_without_damping_is_refused(frequency):
+    text = f"""
+mbsim: 1
+gravity: [0, 0, 0]
+bodies: {{cart: {{mass: 2}}}}
+joints: {{rail: {{type: prismatic, bodies: [ground, cart], point: origin, axis: x}}}}
+forces:
+  spring: {{type: spring_damper, coordinate: rail.displacement, stiffness: 8*pi**2, natural_length: 0}}
+sensors: {{x: {{type: coordinate, coordinate: rail.displacement}}}}
+objectives: {{size: {{gain: {{input: spring, output: x{frequency}}}}}}}
+analysis: {{type: frequency_response, inputs: [spring], frequencies: [1]}}
+"""
+    with pytest.raises(mbsim.AnalysisError, match="size is not a finite number: at 1 Hz nothing damps a resonance"):
+        mbsim.loads(text).run()
+
+
+@pytest.mark.interpreted
 def test_every_number_moves_what_expressions_read():
     """Numbers that an expression does not read move its sensors: derivatives are slopes of whole analyses."""
     text = QUARTER.replace("m_u*comfort", "35*comfort").replace("mass: m_u", "mass: 35")
