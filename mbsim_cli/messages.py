@@ -47,7 +47,7 @@ _family(
         "MB109", "impossible name", r"cannot be (a name|used in expressions)|has a meaning in expressions|exists already|can have that name",
         "A name holds characters that it cannot have, or stands for something else already.",
         "Begin with a letter; take letters, digits and `_`, and also `-` where the name does not stand in expressions.",
-        "'lambda' cannot be used in expressions; letters, digits and _, a letter first",
+        "'lambda' cannot be used in expressions, where it is a reserved word; choose another name",
     ),
     (
         "MB101", "unknown key", r"^unknown key |does not fit a row",

@@ -73,7 +73,9 @@ def _plain(name: str) -> bool:
 
 def in_expressions(name: str) -> Iterator[tuple[str, str]]:
     """Yield why a name cannot stand in expressions, and a hint."""
-    if not _plain(name) or name in _KEYWORDS:
+    if name in _KEYWORDS:
+        yield f"{name!r} cannot be used in expressions, where it is a reserved word", "choose another name"
+    elif not _plain(name):
         yield f"{name!r} cannot be used in expressions", "letters, digits and _, a letter first"
     elif name in _RESERVED:
         yield f"{name!r} has a meaning in expressions already", "choose another name"
