@@ -74,6 +74,25 @@ def test_no_two_columns_have_one_name(mbsim, tmp_path):
     assert found["J.x"] == pytest.approx([1, 1, 1])
 
 
+@pytest.mark.interpreted
+def test_derivatives_have_the_names_of_their_columns(mbsim, tmp_path):
+    """Also where a parameter ends with an underscore, and a history has the name that another one would get."""
+    text = TWICE.replace("mass: 1, inertia: {xx: 1", "mass: m, inertia: {xx: m_").replace(
+        "analysis: {", "  time_: {type: coordinate, coordinate: J.y}\nparameters: {m: 1, m_: 2}\n"
+        "objectives: {o: {integral: time}}\nanalysis: {sensitivity: {method: ddm, parameters: all}, "
+    )  # fmt: skip
+    (tmp_path / "twice.yaml").write_text(text)
+    assert mbsim("run", "twice.yaml", "-q").code == 0
+    done = mbsim("export", "twice.h5", "time", "time_", "J", "J.x", "--to", "csv", "--derivatives", "--json")
+    names = ["time__", "time_", "J.x", "J.y", "J.z", "J.x_"]
+    of = [[names[0]], [names[1]], names[2:5], [names[5]]]
+    expected = [
+        column for part in of for column in [*part, *(f"d {name}/d {by}" for by in ("m", "m_") for name in part)]
+    ]
+    assert list(done.json["columns"]) == ["time", *expected], done
+    assert from_csv(tmp_path / "twice.csv")["time__"] == pytest.approx([0, 0.1, 0.2])  # J.x
+
+
 PAGE = (ROOT / "docs/export.md").read_text()
 COMMANDS = [shlex.split(line)[1:] for line in re.findall(r"^\$ (mbsim .*)$", PAGE, re.MULTILINE)]
 

@@ -453,7 +453,8 @@ def table_of(content: ResultFile, names: Sequence[str], derivatives: bool, poses
 
     With ``derivatives`` those of each history by the parameters follow it, as ``d NAME/d PARAMETER``; with ``poses``
     ``BODY.position.x`` to ``z`` and Euler parameters ``BODY.orientation.e0`` (scalar) to ``e3`` come last.
-    A column whose name an earlier one has, as a sensor ``time``, is called ``time_``. Raises UsageError.
+    A column whose name an earlier one has, as a sensor ``time``, is called ``time_``, or ``time__`` beside a history
+    ``time_``; its derivatives have that name, too. Raises UsageError.
     """
     for name in names:
         if name not in content.entries:
@@ -461,27 +462,36 @@ def table_of(content: ResultFile, names: Sequence[str], derivatives: bool, poses
     if derivatives and not any(entry.sensitivity for entry in content.entries.values()):
         raise UsageError(f"{content.path} holds no derivatives of histories; mbsim run --sensitivity ddm computes them")
     found = [Column("time", "s", content.time)]
-    for name in names or content.entries:
-        series = content.history(name)
-        found += [Column(*of) for of in zip(series.labels, series.units, series.values.T, strict=True)]
-        if derivatives and content.entries[name].sensitivity:
-            for parameter, number in zip(content.parameters, np.moveaxis(content.derivatives(name), 2, 0), strict=True):
+    selected = [content.history(name) for name in names or content.entries]
+    stated = {label for series in selected for label in series.labels}
+    used: set[str] = {"time"}
+    for series in selected:
+        labels = [_unused(label, used, stated) for label in series.labels]
+        found += [Column(*of) for of in zip(labels, series.units, series.values.T, strict=True)]
+        if derivatives and content.entries[series.name].sensitivity:
+            derived = np.moveaxis(content.derivatives(series.name), 2, 0)
+            for parameter, number in zip(content.parameters, derived, strict=True):
                 unit = content.parameters[parameter]["unit"]
-                for label, own, values in zip(series.labels, series.units, number.T, strict=True):
+                for label, own, values in zip(labels, series.units, number.T, strict=True):
                     found.append(Column(f"d {label}/d {parameter}", quotient(own, unit), values))
     if poses:
         posed = _poses_of(content)
         named = [(f"position.{axis}", "m") for axis in PLACE] + [(f"orientation.{name}", "1") for name in TURN]
         every = np.concatenate([posed.position, posed.orientation], axis=2)
         for number, body in enumerate(posed.bodies):
-            found += [Column(f"{body}.{name}", unit, every[:, number, k]) for k, (name, unit) in enumerate(named)]
-    by_name: dict[str, Column] = {}
-    for column in found:
-        name = column.name
-        while name in by_name:
-            name += "_"
-        by_name[name] = column._replace(name=name)
-    return list(by_name.values())
+            for (name, unit), values in zip(named, every[:, number].T, strict=True):
+                found.append(Column(_unused(f"{body}.{name}", used, stated), unit, values))
+    return found
+
+
+def _unused(label: str, used: set[str], stated: set[str]) -> str:
+    """A label, which becomes ``used``; underscores follow one in use, until it is none of the ``stated`` either."""
+    while label in used:
+        label += "_"
+        while label in stated:
+            label += "_"
+    used.add(label)
+    return label
 
 
 def _poses_of(content: ResultFile) -> Poses:
