@@ -52,8 +52,8 @@ def _robot(root: Element, path: Path, floating: bool) -> Robot:
     parents: dict[str, Joint] = {}
     for joint in made.values():
         if (first := parents.setdefault(joint.bodies[1], joint)) is not joint:
-            joint.closes = True
-            robot.remarks.append(f"{joint.name} closes a loop: {joint.bodies[1]} is the child of {first.name} already")
+            sentence = f"{joint.bodies[1]} is the child of {first.name} and of {joint.name}, which close a loop"
+            robot.remarks.append(sentence)
     for element in elements:
         if (mimic := element.find("mimic")) is not None:
             own, other = made[named(element)], made.get(mimic.get("joint") or "")

@@ -244,13 +244,26 @@ def test_a_namespace_of_all_elements_of_a_urdf_does_not_count(tmp_path):
     assert [joint.name for joint in read(path).joints] == ["base", "j"]
 
 
-def test_a_second_parent_of_a_link_closes_a_loop(tmp_path):
-    path = tmp_path / "r.urdf"
-    joints = hinge("j", "a", "b") + hinge("k", "a", "c") + hinge("l", "c", "b")
-    path.write_text(f'<robot name="r">{LINKS}<link name="c"/>{joints}</robot>')
-    robot = read(path)
-    assert [joint.name for joint in robot.joints if joint.closes] == ["l"]
-    assert robot.remarks == ["l closes a loop: b is the child of j already"]
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    ("joints", "remark"),
+    [
+        (
+            hinge("j", "a", "b") + hinge("k", "a", "c") + hinge("l", "c", "b", '<mimic joint="j"/>'),
+            "b is the child of j and of l",
+        ),
+        (hinge("j", "b", "c") + hinge("k", "c", "b") + hinge("l", "a", "b"), "b is the child of k and of l"),
+    ],
+    ids=["a closing joint that follows another", "a ring before its joint to the root"],
+)
+def test_a_second_parent_of_a_link_closes_a_loop(mbsim, tmp_path, joints, remark):
+    inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    links = "".join(f'<link name="{name}">{inertia}</link>' for name in "abc")
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joints}</robot>')
+    assert read(tmp_path / "r.urdf").remarks == [f"{remark}, which close a loop"]
+    assert mbsim("import", "r.urdf", "-o", "r.yaml").code == 0
+    done = mbsim("run", "r.yaml", "-q", "--duration", "0.01")
+    assert done.code == 0, done
 
 
 CHAIN = """
