@@ -15,9 +15,10 @@ from mbsim_cli.exchange.xml import Wrong, laid_out, named, number_in, numbers_in
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _NO_AXIS = ("fixed", "floating")
 _RESISTANCE = ("damping", "friction")
-_READ = {
-    *("link", "joint", "material", "inertial", "visual", "collision"),
-    *("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
+_READ = {  # or counted: elements of each level
+    "robot": {"link", "joint", "material"},
+    "link": {"inertial", "visual", "collision"},
+    "joint": {"parent", "child", "origin", "axis", "limit", "dynamics", "mimic"},
 }
 
 
@@ -161,14 +162,29 @@ def _add_remarks(root: Element, links: list[Element], elements: list[Element], r
     for count, what in ((shapes, "visual"), (sum(len(link.findall("collision")) for link in links), "collision")):
         if count:
             robot.remarks.append(f"not taken over: {count} {what} shapes")
-    parts = [root, *links, *elements]
-    if others := sorted({element.tag for part in parts for element in part if element.tag not in _READ}):
-        robot.remarks.append(f"not taken over: elements {', '.join(others)}")
+    levels = {"robot": [root], "link": links, "joint": elements}
+    found = {
+        child.tag
+        for level, parts in levels.items()
+        for part in parts
+        for child in part
+        if child.tag not in _READ[level]
+    }
+    if found:
+        robot.remarks.append(f"not taken over: elements {', '.join(sorted(found))}")
 
 
 def _states(joint: Element, part: str, *attributes: str) -> bool:
-    """Whether one of the attributes of an element in a joint is not zero."""
-    return any(_number(joint.find(part), attribute, 0.0, f"joint {named(joint)}") for attribute in attributes)
+    """Whether one of the attributes of an element in a joint is not zero; what is no number counts, too."""
+    stated = joint.find(part)
+    return stated is not None and any(_is_not_zero(stated.get(attribute, "").strip()) for attribute in attributes)
+
+
+def _is_not_zero(text: str) -> bool:
+    try:
+        return float(text) != 0.0
+    except ValueError:
+        return bool(text)
 
 
 # Writing: a tree of links; the frame of a link is at the joint to its parent.

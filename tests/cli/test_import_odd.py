@@ -238,6 +238,22 @@ def test_what_joints_and_links_of_a_urdf_have_besides_is_told(tmp_path):
     assert read(path).remarks == [f"not taken over: {text}" for text in said]
 
 
+@pytest.mark.parametrize("value", ["1 rad/s", "", "fast"])
+def test_numbers_of_a_urdf_that_are_only_listed_need_not_be_valid(tmp_path, value):
+    path = tmp_path / "r.urdf"
+    flat = hinge("j", "a", "b", f'<limit lower="{value}" effort="1" velocity="{value}"/><dynamics friction="{value}"/>')
+    path.write_text(f'<robot name="r">{LINKS}{flat.replace("revolute", "planar")}</robot>')
+    said = ["limits of efforts and velocities", *["limits of j", "damping and friction of j"][: 2 * bool(value)]]
+    assert read(path).remarks == [f"not taken over: {text}" for text in said]
+
+
+def test_elements_of_a_urdf_at_a_wrong_level_are_told(tmp_path):
+    path = tmp_path / "r.urdf"
+    links = LINKS.replace("/>", "><limit/></link>", 1)
+    path.write_text(f'<robot name="r">{links}{hinge("j", "a", "b", "<inertial/>")}<dynamics/></robot>')
+    assert read(path).remarks == ["not taken over: elements dynamics, inertial, limit"]
+
+
 def test_a_namespace_of_all_elements_of_a_urdf_does_not_count(tmp_path):
     path = tmp_path / "r.urdf"
     path.write_text(f'<robot name="r" xmlns="http://drake.mit.edu">{LINKS}{hinge("j", "a", "b")}</robot>')
