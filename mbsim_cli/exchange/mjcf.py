@@ -71,6 +71,7 @@ class _Reader:
         self.robot = Robot(name or path.stem, path.name, gravity)
         self._start = np.array(model.key_qpos[0] if model.nkey else model.qpos0)
         self._rates = np.array(model.key_qvel[0] if model.nkey else np.zeros(model.nv))
+        self._has_limits = not self._is_off("LIMIT", "CONSTRAINT")
         self._bodies, self._joints = self.robot.body_names, self.robot.joint_names
         self._body_names = [GROUND] + [
             self._bodies.add(self._named("BODY", number) or f"body{number}") for number in range(1, model.nbody)
@@ -151,7 +152,7 @@ class _Reader:
             zero = float(model.qpos0[qpos])
             made.start = float(self._start[qpos]) - zero
             made.rates = self._rates[dof : dof + 1]
-            if model.jnt_limited[at] and not self._is_off("LIMIT", "CONSTRAINT"):
+            if model.jnt_limited[at] and self._has_limits:
                 made.limits = (float(model.jnt_range[at, 0]) - zero, float(model.jnt_range[at, 1]) - zero)
             made.armature = float(model.dof_armature[dof])
             made.damping = 0.0 if self._is_off("DAMPER") else float(model.dof_damping[dof])
@@ -173,9 +174,8 @@ class _Reader:
             if kind in (CONNECT, WELD):
                 welds = kind == WELD and data[10] != 0.0  # a torquescale of 0 leaves the rotation free
                 bodies, places, turn = self._closed(number, kind, data)
-                joint = Joint(self._joints.add(label), "fixed" if welds else "spherical", bodies, places, closes=True)
-                joint.turn = turn if welds else joint.turn
-                self.robot.joints.append(joint)
+                shape, turn = ("fixed", turn) if welds else ("spherical", np.eye(3))
+                self.robot.joints.append(Joint(self._joints.add(label), shape, bodies, places, turn, closes=True))
             elif kind == EQUAL_JOINTS and self._equal(number, label, data):
                 continue
             else:
@@ -289,7 +289,7 @@ class _Reader:
                 ("stiffness", having(model.jnt_stiffness)),
                 ("limits of the force of all actuators (actuatorfrcrange)", having(model.jnt_actfrclimited, True)),
                 (terms, self._uneven()),
-                ("limits", [] if self._is_off("LIMIT", "CONSTRAINT") else having(model.jnt_limited)),
+                ("limits", having(model.jnt_limited & self._has_limits)),
                 ("yielding (springyield) of the springs", having(model.jnt_stiffness * model.jnt_springyield, True)),
             )
             if names
@@ -328,9 +328,11 @@ class _Reader:
 
 _JOINTS = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball"}
 _CLOSING = {"spherical": "connect", "fixed": "weld"}
-LEAST = 1e-14  # kg and kg m^2: MuJoCo refuses bodies that move with less than 1e-15
-_NEGLIGIBLE = 1e-9  # largest share of LEAST in the inertia of a body
-_ROUND_OFF = 1e-12  # of moments, relative to the largest
+_REFUSED = 1e-15  # kg and kg m^2: MuJoCo refuses bodies that move with less
+_LEAST = 2e-15  # written for zeros
+_NEGLIGIBLE = 1e-9  # largest share of _LEAST in the inertia of a body
+_LEAST_FULL = 1e-13  # kg m^2: MuJoCo takes smaller moments about principal axes only, its bound is 1e-14
+_ROUND_OFF = 1e-12  # of moments, relative to the largest, and of lengths
 
 
 def mjcf_of(robot: Robot) -> str:
@@ -392,62 +394,91 @@ class _Inertias:
         self._filled: list[str] = []
         self._refused: list[str] = []
         self._axes: dict[str, np.ndarray] = {GROUND: np.zeros((0, 3))}  # about which a body turns, at zero coordinates
-        sizes, bodies = [], {body.name: body for body in robot.bodies}
-        for joint in robot.joints:
-            if joint.closes:
-                continue
+        bodies = {body.name: body for body in robot.bodies}
+        tree = [joint for joint in robot.joints if not joint.closes]
+        lengths = [np.abs((joint.places[1], bodies[joint.bodies[1]].center)).max() for joint in tree]
+        turned, shifted, slides = [], [], {GROUND: False}  # moments that joints feel, and masses
+        for joint in tree:
             own = {"revolute": joint.axis[None], "spherical": np.eye(3), "floating": np.eye(3)}.get(joint.kind)
-            before = self._axes[joint.bodies[0]] @ joint.turn
-            body = bodies[joint.bodies[1]]
+            before, body = self._axes[joint.bodies[0]] @ joint.turn, bodies[joint.bodies[1]]
             self._axes[body.name] = before if own is None else np.concatenate([before, own])
-            lever = body.center - joint.places[1]
-            sizes.append(max(np.abs(body.inertia).max(), body.mass * (lever @ lever)))
-        least = min((size for size in sizes if size > _ROUND_OFF * max(sizes)), default=np.inf)
-        self._is_negligible = _NEGLIGIBLE * least > LEAST
+            slides[body.name] = slides[joint.bodies[0]] or joint.kind in ("prismatic", "floating")
+            lever = np.linalg.norm(body.center - joint.places[1])
+            around = body.mass * lever**2 if lever > _ROUND_OFF * max(lengths) else 0.0
+            moment = np.abs(body.inertia).max()
+            if len(self._axes[body.name]):
+                turned.append(
+                    max(around, joint.armature * (joint.kind == "revolute"), moment * (moment > _noise(body)))
+                )
+            if slides[body.name]:
+                shifted.append(max(body.mass, joint.armature * (joint.kind == "prismatic")))
+        of_moments, of_mass = (
+            _NEGLIGIBLE * min(filter(None, sizes), default=0.0) > _LEAST for sizes in (turned, turned + shifted)
+        )
+        self._is_negligible = np.array([of_mass, of_moments, of_moments, of_moments])
 
     def of(self, body: Body, moves: bool) -> dict[str, str] | None:
         """Attributes of the ``inertial`` of a body; None for one without mass that is fixed to another."""
         if body.is_massless and not moves:
             return None
-        moments, axes = np.linalg.eigh(body.inertia)
-        excess = moments[2] - moments[1] - moments[0]
+        inertia, turns = body.inertia, len(self._axes[body.name]) > 0
+        moments, axes = np.linalg.eigh(inertia)
+        noise = max(_noise(body), _ROUND_OFF * moments[2])
+        only = self._only_moment(body, moments)
+        is_filled = only > noise and (_excess(moments) > noise or (moves and moments[0] < _REFUSED))
+        if is_filled:
+            inertia, moments, axes = only * np.eye(3), np.full(3, only), np.eye(3)
+        numbers, excess = np.array([body.mass, *moments]), _excess(moments)
+        lacks = moves & (numbers < _REFUSED)
+        are_zero = np.abs(numbers) <= [0.0, noise, noise, noise]
         stated = {"pos": words(body.center)}
-        if excess > _ROUND_OFF * moments[2] and (axis := self._only_axis(body.name)) is not None:
-            self._filled.append(body.name)
-            moments, axes, excess = np.full(3, axis @ body.inertia @ axis), np.eye(3), 0.0
-        lacks = min(body.mass, moments[0]) < LEAST
-        if excess > _ROUND_OFF * moments[2] or (lacks and not self._is_negligible):
+        if excess > noise or (lacks & [True, turns, turns, turns] & ~(are_zero & self._is_negligible)).any():
             self._refused.append(body.name)
-        elif lacks or excess > -_ROUND_OFF * moments[2]:  # principal axes found by MuJoCo would be off by round-off
-            if lacks:
+            inertia = body.inertia
+        else:
+            if is_filled:
+                self._filled.append(body.name)
+            if lacks.any():
                 self._replaced.append(body.name)
-            moments = np.maximum(moments, LEAST)
-            moments[0] = max(moments[0], np.nextafter(moments[2] - moments[1], np.inf))
-            axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
-            stated |= {"quat": words(quaternion_of(axes)), "mass": digits(max(body.mass, LEAST))}
-            return stated | {"diaginertia": words(moments)}
-        full = words(body.inertia[at] for at in INERTIA.values())
-        return stated | {"mass": digits(body.mass), "fullinertia": full}
+            if lacks.any() or moments[0] < _LEAST_FULL or excess > -noise:  # MuJoCo's own principal axes are off
+                numbers = np.where(lacks, _LEAST, np.maximum(numbers, 0.0))
+                numbers[1] = max(numbers[1], numbers[3] - numbers[2])
+                axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+                stated |= {"quat": words(quaternion_of(axes)), "mass": digits(numbers[0])}
+                return stated | {"diaginertia": words(numbers[1:])}
+        return stated | {"mass": digits(body.mass), "fullinertia": words(inertia[at] for at in INERTIA.values())}
 
-    def _only_axis(self, name: str) -> np.ndarray | None:
-        """The only axis (3,) that a body turns about; zero if it does not turn, None if there are others."""
-        axes = self._axes[name]
+    def _only_moment(self, body: Body, moments: np.ndarray) -> float:
+        """The moment about the only axis that a body turns about, the largest if it does not turn; 0 for more axes."""
+        axes = self._axes[body.name]
         if not len(axes):
-            return np.zeros(3)
+            return moments[2]
         first = axes[0] / np.linalg.norm(axes[0])
-        return first if np.abs(np.cross(first, axes)).max() < 1e-9 * np.abs(axes).max() else None
+        is_only = np.abs(np.cross(first, axes)).max() < 1e-9 * np.abs(axes).max()
+        return first @ body.inertia @ first if is_only else 0.0
 
     def remark(self) -> None:
         """List the bodies whose numbers are others than in the model, and those that MuJoCo refuses."""
-        for why, names in (
-            (f"needs mass and inertia of all that moves; with {LEAST:g} kg and kg m^2 for zeros", self._replaced),
-            ("refuses inertias that no body can have; with the same moment about all axes", self._filled),
+        for what, names, how in (
+            ("moving bodies without mass or inertia: zeros of", self._replaced, f"as {_LEAST:g}"),
+            ("inertias that are zero or impossible: those of", self._filled, "with the same moment about all axes"),
         ):
             if names:
-                self._remarks.append(f"MuJoCo {why} these bodies move alike: {', '.join(names)}")
+                sentence = f"MuJoCo refuses {what} {', '.join(names)} were written {how}"
+                self._remarks.append(f"{sentence}; the motion is the same")
         if self._refused:
-            why = "MuJoCo refuses the file: it needs inertias above 1e-15 kg m^2 that a body can have"
-            self._remarks.append(f"{why}; correct {', '.join(self._refused)}")
+            why = f"it needs {_REFUSED:g} kg and kg m^2 of all that moves, and inertias that a body can have"
+            self._remarks.append(f"MuJoCo refuses the file: {why}; correct {', '.join(self._refused)}")
+
+
+def _noise(body: Body) -> float:
+    """Round-off of moments of inertia that were shifted to the centre of mass [kg m^2]."""
+    return _ROUND_OFF * body.mass * float(body.center @ body.center)
+
+
+def _excess(moments: np.ndarray) -> float:
+    """The largest moment minus the sum of the others, positive for inertias that no body can have [kg m^2]."""
+    return moments[2] - moments[1] - moments[0]
 
 
 def _write_body(

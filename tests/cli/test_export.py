@@ -307,11 +307,8 @@ def test_mujoco_moves_what_it_would_refuse(mbsim, tmp_path):
     (tmp_path / "odd.yaml").write_text(ODD)
     done = mbsim("export", "odd.yaml", "--to", "mjcf", "--json")
     remarks = " ".join(done.json["remarks"])
-    assert (
-        done.code == 0
-        and "these bodies move alike: hub, rod, tip" in remarks
-        and "these bodies move alike: arm" in remarks
-    ), done
+    assert done.code == 0 and "zeros of hub, rod, tip were written as 2e-15" in remarks, done
+    assert "those of arm were written with the same moment" in remarks, done
     other = mujoco.MjModel.from_xml_path(str(tmp_path / "odd.xml"))
     data = mujoco.MjData(other)
     mujoco.mj_resetDataKeyframe(other, data, 0)
@@ -324,6 +321,63 @@ def test_mujoco_moves_what_it_would_refuse(mbsim, tmp_path):
     (tmp_path / "odd.yaml").write_text(ODD.replace("inertia: {yy: 0.1, zz: 0.1}", "inertia: {zz: 0.1}"))
     done = mbsim("export", "odd.yaml", "--to", "mjcf", "--force")
     assert done.code == 0 and "MuJoCo refuses the file" in done.err and "; correct rod" in done.err, done
+
+
+SMALL = """\
+mbsim: 1
+gravity: [0.3, 0.2, -9.81]
+points: {P: {ground: [0, 0, 0], a: [0, 0, 0]}, Q: {a: [0.02, 0, 0], b: [0, 0, 0]}, S: {ground: [1, 0, 0], c: [0, 0, 0]}}
+bodies: {a: BODY, b: OTHER, c: {mass: 1}}
+joints:
+  P: {type: KIND, bodies: [ground, a], point: P, axis: y, initial: {RATE: 2}}
+  Q: {type: KIND, bodies: [a, b], point: Q, axis: z}
+  S: {type: prismatic, bodies: [ground, c], point: S, axis: z}
+forces: {s: {type: spring_damper, coordinate: S.displacement, stiffness: 1e-12, damping: 1e-12}}
+analysis: {type: forward_dynamics, step: 1e-3, duration: 0.1}
+"""
+POINT = "{mass: 0.01, center_of_mass: [0, 0.02, 0]}"
+ROUND = "{mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}"
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    ("body", "other", "kind", "remark"),
+    [
+        (POINT, POINT, "revolute", "zeros of a, b, c were written as 2e-15; the motion is the same"),
+        (
+            "{mass: 0.01, inertia: {yy: 1e-8}}",
+            "{mass: 0.01}",
+            "prismatic",
+            "those of a were written with the same moment",
+        ),
+        (ROUND, "{mass: 1, inertia: {yy: 300, zz: 300}}", "revolute", "zeros of b, c were"),
+        (POINT.replace("0.01", "1e-4"), POINT, "revolute", "; correct a, b"),
+        ("{mass: 0.001, inertia: {xx: 5e-15, yy: 5e-15, zz: 5e-15}}", ROUND, "revolute", "zeros of c were"),
+        ("{mass: 1, inertia: {xx: 5e-16, yy: 5e-16, zz: 5e-16}}", ROUND, "revolute", "; correct a"),
+        ("{mass: 0}", "{mass: 1e-9}", "prismatic", "; correct a"),
+        ("{mass: 0}", "{mass: 0.1}", "prismatic", "zeros of a, b, c were written as 2e-15; the motion is the same"),
+    ],
+)
+def test_small_bodies_move_alike_or_are_listed(mbsim, tmp_path, body, other, kind, remark):
+    mujoco = pytest.importorskip("mujoco")
+    text = SMALL.replace("BODY", body).replace("OTHER", other).replace("KIND", kind)
+    if kind == "prismatic":
+        text = text.replace("S: {ground", "S: {a").replace("[ground, c]", "[a, c]")
+    (tmp_path / "small.yaml").write_text(text.replace("RATE", "angular_velocity" if kind == "revolute" else "velocity"))
+    done = mbsim("export", "small.yaml", "--to", "mjcf", "--json")
+    assert done.code == 0 and remark in " ".join(done.json["remarks"]), done
+    if "correct" in remark:
+        with pytest.raises(ValueError, match="inertia"):
+            mujoco.MjModel.from_xml_path(str(tmp_path / "small.xml"))
+        return
+    other = mujoco.MjModel.from_xml_path(str(tmp_path / "small.xml"))
+    data = mujoco.MjData(other)
+    mujoco.mj_resetDataKeyframe(other, data, 0)
+    mujoco.mj_forward(other, data)
+    model = mbsim_cli.load(tmp_path / "small.yaml")
+    found = dict(zip(model.mechanics().coordinates, model.accelerations(*model.state()), strict=True))
+    there = {name: data.qacc[other.joint(name.lstrip("-")[0]).dofadr[0]] for name in found}
+    assert found == pytest.approx(there, rel=1e-8, abs=1e-8)
 
 
 TURNED = """\
