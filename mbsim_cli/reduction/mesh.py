@@ -286,13 +286,14 @@ def weights_of(mesh: Mesh, nodes: Array) -> Array:
 def read_mesh(path: Path) -> Mesh:
     """Read the cells of highest dimension, which are to be of one kind; groups of nodes, cells and sides are sets."""
     found = _read(path)
-    highest = max((block.dim for block in found.cells), default=0)
-    kinds = sorted({block.type for block in found.cells if block.dim == highest})
+    filled = [block for block in found.cells if len(block.data)]
+    highest = max((block.dim for block in filled), default=0)
+    kinds = sorted({block.type for block in filled if block.dim == highest})
     if len(kinds) != 1 or kinds[0] not in SOLID:
         known = ", ".join(SOLID)
         raise InputOutputError(f"{path} has cells {', '.join(kinds) or 'of no kind'}; one kind of {known} is wanted")
     points = _points(path, found)
-    cells = np.vstack([block.data for block in found.cells if block.type == kinds[0]]).astype(int)
+    cells = np.vstack([block.data for block in filled if block.type == kinds[0]]).astype(int)
     _require_points(path, cells, len(points), "a cell")
     parts: dict[str, list[Array]] = {}
     named = list(found.point_sets.items())

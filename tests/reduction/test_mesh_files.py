@@ -104,6 +104,14 @@ def test_cells_of_other_kinds_are_not_left_out(tmp_path, kind, other):
         read_mesh(tmp_path / "two.vtu")
 
 
+def test_kinds_without_cells_do_not_count(tmp_path):
+    points = "".join(f"{k + 1}, {k & 1}, {k >> 1 & 1}, {k >> 2}\n" for k in range(8))
+    blocks = "*ELEMENT, TYPE=C3D6, ELSET=W\n*ELEMENT, TYPE=C3D8, ELSET=H\n1, 1, 2, 4, 3, 5, 6, 8, 7\n"
+    (tmp_path / "one.inp").write_text(f"*NODE\n{points}{blocks}")
+    mesh = read_mesh(tmp_path / "one.inp")
+    assert mesh.kind == "hexahedron" and len(mesh.cells) == 1 and len(mesh.groups["H"]) == 8
+
+
 def test_what_meshio_prints_is_the_reason(tmp_path, capfd):
     (tmp_path / "broken.vtu").write_text("<a/>")
     with pytest.raises(ModelError, match=r"broken.vtu is no mesh that meshio reads: Expected tag 'VTKFile', found a"):
