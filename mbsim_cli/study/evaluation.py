@@ -137,7 +137,9 @@ class SensorAdjoints:
         for column, factor, _, stream in self._streams:
             for split in stream.splits:
                 weights = factor * stream.weight_inside * stream.share(np.array([split.at])) * split.weights
-                for at, row in zip(split.time.ravel().tolist(), weights.reshape(-1, len(split.read)), strict=True):
+                for at, row in zip(
+                    split.time.ravel().tolist(), weights.reshape(split.time.size, len(split.read)), strict=True
+                ):
                     self._at_splits.setdefault(at, []).append((column, split.read, row))
 
     def __call__(self, first: int, record: "Record", length: np.ndarray | None = None) -> np.ndarray:
@@ -155,10 +157,11 @@ class SensorAdjoints:
             factors = here[used] * stream.share(np.asarray(found.value))
             for name, partial in found.by_sensor.items():
                 by_sensors[used, objective.sensors[name]] += factors[:, None] * partial
-            for splits in stream.splits_inside(record.time, length, record.sensors) if length is not None else ():
+            splits = None if length is None else stream.splits_inside(record.time, length, record.sensors)
+            if splits:
                 of_splits, at = stream.weights_of_splits(splits)
                 of_splits = factor * stream.weight_inside * stream.share(np.array([at])) * of_splits
-                out[splits.rows[..., None], splits.read, column] += of_splits
+                np.add.at(out[:, :, column], (splits.rows[..., None], splits.read), of_splits)
         if length is not None:
             return out
         for row, time in enumerate(record.time.tolist() if self._at_splits else ()):
@@ -261,7 +264,7 @@ def evaluate(
             if not resolution.enough:
                 uncertainty = uncertainty._replace(errors=np.full(len(uncertainty.errors), np.nan))
         own = {}
-        if why := getattr(each, "reason", ""):
+        if why := each.reason:
             own = {parameter: why for parameter, d in zip(names, gradient, strict=True) if np.isnan(d)}
         results[name] = Gradient(
             float(each.value),

@@ -239,16 +239,20 @@ class SmoothMaximum(Stream):
     def of_splits(self, splits, d_sensors):
         weight, sharpness, signal = self._weight_of(splits), self._sharpness, splits.signal(d_sensors)
         signal[0] = 1.0
-        added = np.einsum("pck,ck->cp", signal, weight * splits.weights)
+        added = np.einsum("pnk,nk->np", signal, weight * splits.weights)
         added[:, 1:] += splits.through_shares(weight, sharpness * weight, d_sensors) / sharpness
         return added
+
+    def by_shares(self, splits):
+        weight = self._weight_of(splits)
+        return splits.by_shares(weight, self._sharpness * weight)
 
     def weights_of_splits(self, splits):
         weight = self._weight_of(splits)
         return splits.by_sensors(weight / self._sharpness, weight), self._top / self._sharpness
 
     def _weight_of(self, splits: Splits) -> np.ndarray:
-        """exp(s f) (c, k) at the points of splits."""
+        """exp(s f) (N, k) at the points of splits."""
         return np.exp(self._sharpness * splits.values - self._top)
 
     @property

@@ -130,9 +130,12 @@ class Integral(Stream):
         self.integrals.add_inside(length, rows, split)
 
     def of_splits(self, splits, d_sensors):
-        added = np.einsum("pck,ck->cp", splits.signal(d_sensors), splits.weights)
+        added = np.einsum("pnk,nk->np", splits.signal(d_sensors), splits.weights)
         added[:, 1:] += splits.through_shares(splits.values, 1.0, d_sensors)
         return added
+
+    def by_shares(self, splits):
+        return splits.by_shares(splits.values, 1.0)
 
     def weights_of_splits(self, splits):
         return splits.by_sensors(splits.values, 1.0), 0.0
@@ -230,7 +233,7 @@ class Expression:
     @property
     def reason(self) -> str:
         """Why one of the others has no derivatives, if so."""
-        return next(filter(None, (getattr(part, "reason", "") for part in self.parts.values())), "")
+        return next(filter(None, (part.reason for part in self.parts.values())), "")
 
     def _arguments(self):
         operands = {name: np.reshape(part.value, (1, 1)) for name, part in self.parts.items()}

@@ -10,8 +10,8 @@ from mbsim_cli.model.problem import Block
 from mbsim_cli.solve.blocks import SHARES
 from mbsim_cli.spec.expressions.integrand import TIME
 from mbsim_cli.study import quadrature
-from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, TimePoints, beside, weighed
-from mbsim_cli.study.switches import Splits, Switches
+from mbsim_cli.study.quadrature import Beside, Continuation, Course, Side, beside, weighed
+from mbsim_cli.study.switches import Between, Splits, Switches
 
 # Estimated discretisation errors of objectives. Derivation: docs/theory/resolution.md.
 #
@@ -197,9 +197,9 @@ class Scale:
 class SplitWeights(NamedTuple):
     """What ``Stream.weights_of_splits`` gives of splits between time points."""
 
-    time: np.ndarray  # (c, m) s
+    time: np.ndarray  # (N, m) s
     read: np.ndarray  # (w,) columns of the sensors
-    weights: np.ndarray  # (c, m, w)
+    weights: np.ndarray  # (N, m, w)
     at: Any
 
 
@@ -215,6 +215,7 @@ class Stream:
     gradient: Any  # its derivatives (p,)
     errors: Any  # ``uncertainty`` without its scale
     # values where a kind does not compute them:
+    reason = ""  # why there are no derivatives
     extent: Any = 1.0  # the objective of a constant signal of one
     weight_inside: Any = 0.0  # derivative of the value by the signal inside steps, over ``length``, without ``share``
     integrals: quadrature.Integrals
@@ -247,11 +248,12 @@ class Stream:
             if len(points.time):
                 signal = integrand_of(self.objective, points)
                 self._scale.add(points, signal)
-                splits = self.splits_inside(points.time, points.length, points.sensors)
-                numbers = [number for some in splits for number in some.rows[:, 0] // len(SHARES)]
+                splits = self.splits_inside(points.time, points.length, points.sensors, run)
+                numbers = [] if splits is None else (splits.rows[:, 0] // len(SHARES)).tolist()
                 self.take_inside(points.length, signal.rows, numbers)
-                for some in splits:
-                    self.take_splits(some, points.d_sensors[some.rows[..., None], some.read])
+                if splits:
+                    self.take_splits(splits, points.d_sensors[splits.rows[..., None], splits.read])
+                    self.integrals.add_split(0.0, self.lateness(splits))
                 for each in self._within[run]:
                     each.add(points.time, signal.rows)
         if not len(block.time):
@@ -269,26 +271,31 @@ class Stream:
         if not (self.sums and self._inside):
             if self.sums:
                 self._find_corners(block, points.lengths)
+            between = self._switches.between(block, points, self.course.jumps) if self._switches else None
+            if between:
+                self._corners |= between.lost
+            self.has_corners |= bool(self._corners.any())
             self.take(points, rows)
-            if self._switches:
-                self._split_intervals(block, points)
+            if between:
+                self._split_intervals(between, len(points.lengths))
 
-    def splits_inside(self, time: np.ndarray, length: np.ndarray, sensors: np.ndarray) -> list[Splits]:
-        """Splits of the steps of adaptive integrators, from time points inside them with these weights in integrals."""
-        return self._switches.inside(time, length, sensors) if self._switches else []
+    def splits_inside(
+        self, time: np.ndarray, length: np.ndarray, sensors: np.ndarray, run: int | None = None
+    ) -> Splits | None:
+        """Splits of the steps of adaptive integrators: see ``Switches.inside``."""
+        return self._switches.inside(time, length, sensors, run) if self._switches else None
 
-    def _split_intervals(self, block: Block, points: TimePoints) -> None:
+    def _split_intervals(self, between: Between, count: int) -> None:
         """Split intervals between time points, and say what that adds to the error by quadrature, pair by pair."""
-        assert self._switches
-        alone, pairs = self._switches.between(block, points, self.course.jumps)
-        count, last = len(points.lengths), self.integrals.open
+        last = self.integrals.open
         added = {-1: last} if last.any() else {}  # by interval
-        for some, time, d_sensors in alone:
-            added |= zip((some.rows[:, -1] - 1).tolist(), self.take_splits(some, d_sensors), strict=True)
+        for some, time, d_sensors in between.alone:
+            for number, each in zip((some.rows[:, -1] - 1).tolist(), self.take_splits(some, d_sensors), strict=True):
+                added[number] = added.get(number, 0.0) + each
             self.splits.append(SplitWeights(time, some.read, *self.weights_of_splits(some)))
-        for some, _, d_sensors in pairs:
+        for some, _, d_sensors in between.pairs:
             changes = self.of_splits(some, d_sensors).sum(axis=0)
-            for number in some.rows[:, :2].ravel().tolist():
+            for number in {*some.rows[:, 0].tolist(), *some.rows[:, 1].tolist()}:
                 changes = changes - added.get(number, 0.0)
             self.integrals.add_split(0.0, changes / 3.0)
         if count:
@@ -304,24 +311,33 @@ class Stream:
         self._latest = {name: values[-2:].copy() for name, values in read.items()}
         found = integrand.corners(read, read[TIME], self.objective.values)
         self._corners = found[len(found) - len(lengths) :] & (lengths != 0.0)
-        self.has_corners |= bool(self._corners.any())
 
     def take_inside(self, length: np.ndarray, rows: np.ndarray, split: Sequence[int]) -> None:
         """Add the signal at time points inside steps, with weights ``length`` (B,); steps by number that are split."""
 
     def take_splits(self, splits: Splits, d_sensors: np.ndarray) -> np.ndarray:
-        """Add what splitting intervals adds (c, 1 + p), and return it; ``d_sensors`` as of ``of_splits``."""
+        """Add what splitting intervals adds (N, 1 + p), and return it; ``d_sensors`` as of ``of_splits``."""
         added = self.of_splits(splits, d_sensors)
         self.switched += splits.moments.ravel().tolist()
         self.integrals.add_split(added.sum(axis=0))
         return added
 
     def of_splits(self, splits: Splits, d_sensors: np.ndarray) -> np.ndarray:
-        """What splitting adds to sums (c, 1 + p), from derivatives (c, m, w, p) of the sensors that are read."""
+        """What splitting adds to sums (N, 1 + p), from derivatives (N, m, w, p) of the sensors that are read."""
+        raise NotImplementedError
+
+    def lateness(self, splits: Splits) -> np.ndarray:
+        """Errors (1 + p,) of the value by the shares of switches."""
+        found = np.zeros(1 + self.p)
+        found[0] = np.abs(splits.late * self.by_shares(splits)).sum()
+        return found
+
+    def by_shares(self, splits: Splits) -> np.ndarray:
+        """Derivatives (N,) of what is summed by the shares of switches."""
         raise NotImplementedError
 
     def weights_of_splits(self, splits: Splits) -> tuple[np.ndarray, Any]:
-        """Derivatives (c, m, w) of what is summed by sensors, and the value whose ``share`` is a further factor."""
+        """Derivatives (N, m, w) of what is summed by sensors, and the value whose ``share`` is a further factor."""
         raise NotImplementedError
 
     @property
@@ -425,6 +441,7 @@ class Stream:
         """
         last = self.course.last
         behind = max((int(np.searchsorted(last, each.jump.behind[0])) for each in self._stored), default=0)
+        behind = max(behind, int(np.searchsorted(last, max(self.switched, default=-np.inf))))
         behind = behind if self.sums or len(last) - behind > 1 else 0
         first = min(fewer + behind, len(last) - 1)
         found = quadrature.continuation(last[first:], self.end)

@@ -1,8 +1,8 @@
 """Sums over time whose integrands choose their formula by a sign that the motion changes between time points.
 
-There a sum is split: sensors go along the polynomial through the time points, a number of the integrand passes zero at
-a share theta of the interval, and the rule of quadrature is taken on each side. So the sum follows the motion of theta.
-Derivation: docs/theory/resolution.md, section 3.
+There a sum is split: sensors go along the polynomial through the time points, and a number of the integrand passes zero
+at a share theta of the interval. Behind it the difference of both formulas is integrated, so that the sum follows the
+motion of theta. Derivation: docs/theory/resolution.md, section 2.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,10 @@ from mbsim_cli.solve.blocks import SHARES, WEIGHTS
 from mbsim_cli.study import quadrature
 from mbsim_cli.study.quadrature import TimePoints
 
-BESIDE = 1e-9  # of an interval, by which sides are evaluated apart from a switch: they shall be on their sides
+BESIDE = 1e-9  # of an interval: switches that are nearer to each other count as one
 HALVINGS = 40  # after which a bracket is shorter than that by far
 STEADY = 1e-9  # of the largest size of a number: smaller changes in an interval are round-off about zero
+ROUND_OFF = 1e-12  # the same, of what its sensors would give if nothing cancelled, with all their components
 EVEN = 1e-6  # of an interval, by which that before may be longer or shorter, where a parabola passes through both
 CONTINUOUS = 1e-6  # of the change in an interval, which is left where a number passes zero, else it jumps across
 
@@ -41,6 +42,14 @@ class Rule:
         powers = np.arange(1, len(self.nodes))
         return (np.vander(shares, len(powers), increasing=True) * powers) @ self._coefficients[1:]
 
+    def last_term(self, shares: np.ndarray, without: int) -> np.ndarray:
+        """Weights (k, m) of the time points in the last term of Newton's polynomial, ``without`` the first points."""
+        nodes, found = self.nodes[without:], np.zeros((len(shares), len(self.nodes)), shares.dtype)
+        if len(nodes):
+            divided = [1.0 / (node - np.delete(nodes, k)).prod() for k, node in enumerate(nodes)]
+            found[:, without:] = np.multiply.outer((shares[:, None] - nodes[1:]).prod(axis=1), divided)
+        return found
+
 
 # The trapezoidal rule between time points, also with the time point before, and in pairs of intervals; Gauss's rule
 # inside adaptive steps.
@@ -61,47 +70,68 @@ class Intervals(NamedTuple):
 
 
 class Splits(NamedTuple):
-    """What splitting c intervals adds to an integral: integrals over k points in each, by n switches in each.
+    """What N splits add to an integral: integrals over k points each, of the formulas before and behind the switch.
 
-    ``w`` numbers of sensors are read, at m time points, and there are p parameters.
+    The formula before goes on to the end of the interval; behind the switch the difference of both is added. So terms
+    that both have do not count. ``w`` numbers of sensors are read, at m time points, and there are p parameters.
     """
 
-    moments: np.ndarray  # (c, n) s
-    rows: np.ndarray  # (c, m) numbers of the time points
+    moments: np.ndarray  # (N,) s
+    rows: np.ndarray  # (N, m) numbers of the time points
     read: np.ndarray  # (w,) columns of the sensors
-    basis: np.ndarray  # (c, k, m) weights of the time points in values at the points
-    weights: np.ndarray  # (c, k) in the integral, s; those of the rule without a split count against
-    weights_by_share: np.ndarray  # (c, n, k) their derivatives by the shares of the switches
-    points_by_share: np.ndarray  # (n, k) those of the points
-    values: np.ndarray  # (c, k) of the integrand
-    by_sensor: np.ndarray  # (c, k, w)
-    by_parameter: np.ndarray  # (p, c, k)
-    rate: np.ndarray  # (c, k) derivatives by the points' shares of the interval
-    share_by_sensor: np.ndarray  # (c, n, m, w) derivatives of the shares of the switches by sensors at the time points
-    share_by_parameter: np.ndarray  # (c, n, p)
+    basis: np.ndarray  # (N, k, m) weights of the time points in values at the points
+    weights: np.ndarray  # (N, k) in the integral, s
+    weights_by_share: np.ndarray  # (N, k) their derivatives by the share of the switch
+    points_by_share: np.ndarray  # (k,) those of the points
+    values: np.ndarray  # (N, k) of both formulas
+    by_sensor: np.ndarray  # (N, k, w)
+    by_parameter: np.ndarray  # (p, N, k)
+    rate: np.ndarray  # (N, k) derivatives by the points' shares of the interval
+    share_by_sensor: np.ndarray  # (N, m, w) derivatives of the share of the switch by sensors at the time points
+    share_by_parameter: np.ndarray  # (N, p)
+    late: np.ndarray  # (N,) error of the share, by the fall of the last two terms of the polynomial
 
     def signal(self, d_sensors: np.ndarray) -> np.ndarray:
-        """The integrand and its derivatives (1 + p, c, k) at the points, from those (c, m, w, p) of sensors."""
-        through = np.einsum("ckw,ckm,cmwp->pck", self.by_sensor, self.basis, d_sensors, optimize=True)
+        """The formulas and their derivatives (1 + p, N, k) at the points, from those (N, m, w, p) of sensors."""
+        through = np.einsum("nkw,nkm,nmwp->pnk", self.by_sensor, self.basis, d_sensors, optimize=True)
         return np.concatenate([self.values[None], self.by_parameter + through])
 
     def through_shares(self, summand: np.ndarray, slope: Any, d_sensors: np.ndarray) -> np.ndarray:
-        """Derivatives (c, p), through the shares, of integrals of a function (c, k) of the integrand with a slope."""
-        d_shares = self.share_by_parameter + np.einsum("cnmw,cmwp->cnp", self.share_by_sensor, d_sensors)
-        return np.einsum("cn,cnp->cp", self._by_shares(summand, slope), d_shares)
+        """Derivatives (N, p), through the shares, of integrals of a function (N, k) of the formulas with a slope."""
+        d_shares = self.share_by_parameter + np.einsum("nmw,nmwp->np", self.share_by_sensor, d_sensors)
+        return self.by_shares(summand, slope)[:, None] * d_shares
 
     def by_sensors(self, summand: np.ndarray, slope: Any) -> np.ndarray:
-        """Derivatives (c, m, w) of the same by the sensors at the time points."""
-        direct = np.einsum("ck,ckm,ckw->cmw", self.weights * slope, self.basis, self.by_sensor, optimize=True)
-        return direct + np.einsum("cn,cnmw->cmw", self._by_shares(summand, slope), self.share_by_sensor)
+        """Derivatives (N, m, w) of the same by the sensors at the time points."""
+        direct = np.einsum("nk,nkm,nkw->nmw", self.weights * slope, self.basis, self.by_sensor, optimize=True)
+        return direct + self.by_shares(summand, slope)[:, None, None] * self.share_by_sensor
 
-    def _by_shares(self, summand: np.ndarray, slope: Any) -> np.ndarray:
-        """Derivatives (c, n) of the same by the shares."""
-        of_weights = np.einsum("cnk,ck->cn", self.weights_by_share, summand)
-        return of_weights + (self.weights * slope * self.rate) @ self.points_by_share.T
+    def by_shares(self, summand: np.ndarray, slope: Any) -> np.ndarray:
+        """Derivatives (N,) of the same by the shares."""
+        of_points = (self.weights * slope * self.rate) @ self.points_by_share
+        return (self.weights_by_share * summand).sum(axis=1) + of_points
 
 
-_AtPoints = list[tuple[Splits, np.ndarray, np.ndarray]]
+class Between(NamedTuple):
+    """Splits of intervals between time points, with the times (N, m) and the derivatives (N, m, w, p) of what is read.
+
+    Rows of time points count from the first new interval.
+    """
+
+    alone: list[tuple[Splits, np.ndarray, np.ndarray]]  # of the new intervals
+    pairs: list[tuple[Splits, np.ndarray, np.ndarray]]  # of pairs of intervals that end with one of these
+    lost: np.ndarray  # which new intervals have changes of signs, but no split: numbers jump across zero there
+
+
+class Passage(NamedTuple):
+    """Where switches pass zero: N shares of intervals."""
+
+    which: np.ndarray  # (N,) intervals
+    shares: np.ndarray  # (N,)
+    behind: np.ndarray  # (N,) first share at which the sign has changed
+    by_sensor: np.ndarray  # (N, m, w) derivatives of the shares by sensors at the time points
+    by_parameter: np.ndarray  # (N, p)
+    late: np.ndarray  # (N,) as in ``Splits``
 
 
 class Switches:
@@ -110,101 +140,147 @@ class Switches:
     def __init__(self, objective: Objective, p: int):
         integrand = objective.integrand
         self._objective, self._parameters, self.all = objective, objective.parameters[:p], integrand.switches
-        self._largest = [0.0] * len(self.all)  # sizes so far; smaller changes than a part of these are round-off
+        self._largest = np.zeros(len(self.all))  # sizes so far, below parts of which changes are round-off
+        self._sensors = dict.fromkeys(integrand.sensors, 0.0)  # largest sizes of sensors so far
         self._known: tuple[np.ndarray, ...] = ()  # times, sensors, derivatives of what is read, at the last two points
+        self._ends: dict[int, np.ndarray] = {}  # signs of all switches at the end of the last step, by run
+        self._begins: dict[float, np.ndarray] = {}  # at the begin of each step, by the first time inside
+        self._frozen: dict[tuple[int, ...], Any] = {}  # formulas by their choices
         # columns (w,) of the sensors
         columns = [(name, k) for name, components in integrand.components.items() for k in components]
         self.read = np.array([objective.sensors[name].start + k for name, k in columns], int)
 
-    def pass_between(self, time: np.ndarray, sensors: np.ndarray) -> np.ndarray:
-        """Whether signs change between successive time points (N,), one after the other: (N - 1,)."""
-        objective, found = self._objective, np.zeros(max(0, len(time) - 1), bool)
-        read = {name: sensors[:, objective.sensors[name]] for name in objective.integrand.sensors}
-        for k, switch in enumerate(self.all):
-            values = np.real(switch.value(read, time, objective.values))
-            self._largest[k] = np.fmax.reduce(np.abs(values), initial=self._largest[k])
-            change = np.abs(np.diff(values))
-            found |= (np.diff(np.sign(values)) != 0.0) & (change > STEADY * self._largest[k])
-        return found
+    def between(self, block: Block, points: TimePoints, jumps: Sequence[Jump]) -> Between:
+        """The splits between the time points of the next block.
 
-    def splits(self, intervals: Intervals) -> list[Splits]:
-        """The splits of intervals in which the integrand changes its formula, by their numbers of switches."""
-        if not len(intervals.rows):
-            return []
-        passed = zip(*(self._passed(switch, intervals) for switch in self.all), strict=True)
-        which, shares, by_sensor, by_parameter = map(np.concatenate, passed)
-        order = np.lexsort([shares.real, which])
-        numbers, first, counts = np.unique(which[order], return_index=True, return_counts=True)
-        found = []
-        for n in np.unique(counts):
-            some = order[first[counts == n][:, None] + np.arange(n)]  # (c, n)
-            found.append(
-                self._split(intervals, numbers[counts == n], shares[some], by_sensor[some], by_parameter[some])
-            )
-        return found
-
-    def _passed(self, switch: Any, intervals: Intervals) -> tuple[np.ndarray, ...]:
-        """Intervals and shares (N,) where a switch is zero; their derivatives (N, m, w) by sensors and (N, p)."""
-        watched, count = intervals.rule.watched, len(intervals.length)
-
-        def values(which: np.ndarray, shares: np.ndarray) -> np.ndarray:
-            return np.real(switch.value(*self._inputs(intervals, which, shares)))
-
-        on = values(np.repeat(np.arange(count), len(watched)), np.tile(watched, count)).reshape(count, -1)
-        which, first = np.nonzero(np.diff(np.sign(on)))
-        low, high, begin, end = watched[first], watched[first + 1], on[which, first], on[which, first + 1]
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
-            stays = np.sign(values(which, middle)) == np.sign(begin)
-            low, high = np.where(stays, middle, low), np.where(stays, high, middle)
-        left = np.abs(values(which, high) - values(which, low))
-        passed = left <= CONTINUOUS * np.abs(end - begin)
-        which, share = which[passed], 0.5 * (low + high)[passed]
-        value, _, _, rate = self._linearised(switch, intervals, which, share)
-        passed = np.real(rate) != 0.0
-        which, share = which[passed], (share - value / np.where(passed, rate, 1.0))[passed]  # with its complex step
-        _, by_sensor, by_parameter, rate = self._linearised(switch, intervals, which, share)
-        by_points = -np.einsum("nm,nw->nmw", intervals.rule.basis(share), by_sensor) / rate[:, None, None]
-        return which, share, by_points, -(by_parameter / rate).T
-
-    def between(self, block: Block, points: TimePoints, jumps: Sequence[Jump]) -> tuple[_AtPoints, _AtPoints]:
-        """Splits of the new intervals between time points, and of pairs that end with one of these.
-
-        Each with the times (c, m) and the derivatives (c, m, w, p) of what is read. Rows count from the first new
-        interval. Sensors go along a parabola through the time point before, too, if it is as far away.
+        Sensors go along a parabola through the time point before, too, if it is as far away.
         """
         latest = block.time, block.sensors, block.d_sensors[:, self.read]
         before = self._known or tuple(each[:0] for each in latest)
         time, sensors, d_sensors = (np.concatenate(pair) for pair in zip(before, latest, strict=True))
         self._known = tuple(each[-2:].copy() for each in (time, sensors, d_sensors))
         lengths, begin = quadrature.intervals(time, jumps), len(time) - len(points.time)
-        passed = self.pass_between(time, sensors) & (lengths != 0.0)
+        signs = self._signs(*self._given(time, sensors))
+        passed = (np.diff(signs, axis=0) != 0.0).any(axis=1) & (lengths != 0.0)
         even = np.append(False, np.abs(np.diff(lengths)) <= EVEN * lengths[1:])  # each as long as that before
         fresh = np.arange(len(lengths)) >= begin
         ends = (points.number - begin + np.arange(len(lengths))) % 2 == 1  # of pairs
 
-        def of(rule: Rule, which: np.ndarray, lengths: np.ndarray) -> _AtPoints:
+        def of(rule: Rule, which: np.ndarray, step: int = 1) -> list[tuple[Splits, np.ndarray, np.ndarray]]:
             numbers = np.flatnonzero(which & fresh)
             rows = numbers[:, None] + np.arange(2 - len(rule.nodes), 2)
-            found = self.splits(Intervals(rule, rows, lengths[numbers], time, sensors))
-            return [(each._replace(rows=each.rows - begin), time[each.rows], d_sensors[each.rows]) for each in found]
+            around = np.stack([signs[numbers + 1 - step], signs[numbers + 1]], axis=1)
+            found = self._split(Intervals(rule, rows, step * lengths[numbers], time, sensors), (0.0, 1.0), around)
+            return [(found._replace(rows=found.rows - begin), time[found.rows], d_sensors[found.rows])] if found else []
 
-        alone = of(CURVED, passed & even, lengths) + of(STRAIGHT, passed & ~even, lengths)
-        return alone, of(PAIR, ends & even & (passed | np.roll(passed, 1)), 2.0 * lengths)
+        alone = of(CURVED, passed & even) + of(STRAIGHT, passed & ~even)
+        lost = passed[begin:].copy()
+        for some, _, _ in alone:
+            lost[some.rows[:, -1] - 1] = False
+        return Between(alone, of(PAIR, ends & even & (passed | np.roll(passed, 1)), 2), lost)
 
-    def inside(self, time: np.ndarray, length: np.ndarray, sensors: np.ndarray) -> list[Splits]:
-        """The splits of steps, from time points (N,) inside these with weights in integrals."""
-        rows, passed = np.arange(len(time)).reshape(-1, len(SHARES)), np.flatnonzero(self.pass_between(time, sensors))
-        steps = np.unique(np.append(passed, passed + 1) // len(SHARES))
-        return self.splits(Intervals(INSIDE, rows[steps], length[rows[steps]].sum(axis=1), time, sensors))
+    def inside(
+        self, time: np.ndarray, length: np.ndarray, sensors: np.ndarray, run: int | None = None
+    ) -> Splits | None:
+        """The splits of steps, from time points (N,) inside these with weights in integrals, in the order of a run.
+
+        A step begins with the signs that the one before ends with, also where their polynomials do not meet; without a
+        ``run`` these are looked up.
+        """
+        rows = np.arange(len(time)).reshape(-1, len(SHARES))
+        steps, watched = len(rows), INSIDE.watched
+        whole = Intervals(INSIDE, rows, length[rows].sum(axis=1), time, sensors)
+        shares = np.tile(watched, steps)
+        signs = self._signs(*self._inputs(whole, np.repeat(np.arange(steps), len(watched)), shares))
+        signs = signs.reshape(steps, len(watched), -1)
+        signs[1:, 0] = signs[:-1, -1]
+        signs[0, 0] = (self._ends if run is not None else self._begins).get(
+            time[0] if run is None else run, signs[0, 0]
+        )
+        if run is not None:
+            self._ends[run] = signs[-1, -1].copy()
+            self._begins |= zip(time[rows[:, 0]].tolist(), signs[:, 0].copy(), strict=True)
+        some = np.flatnonzero((np.diff(signs, axis=1) != 0.0).any(axis=(1, 2)))
+        return self._split(Intervals(INSIDE, rows[some], whole.length[some], time, sensors), watched, signs[some])
+
+    def _given(self, time: np.ndarray, sensors: np.ndarray) -> tuple[Any, np.ndarray, Any]:
+        """What the integrand is given at time points."""
+        read = {name: sensors[:, self._objective.sensors[name]] for name in self._sensors}
+        return read, time, self._objective.values
+
+    def _signs(self, read: Any, time: np.ndarray, values: Any) -> np.ndarray:
+        """Signs (N, number of switches); as before where a number only has round-off about zero."""
+        for name, each in read.items():
+            self._sensors[name] = _largest(each, self._sensors[name])
+        found = np.zeros((len(time), len(self.all)))
+        for k, switch in enumerate(self.all):
+            number = np.broadcast_to(np.real(switch.value(read, time, values)), len(time))
+            self._largest[k] = _largest(number, self._largest[k])
+            partials = switch.linearised({name: each[-1:] for name, each in read.items()}, time[-1:], values).by_sensor
+            sizes = [np.nansum(np.abs(partial)) * self._sensors[name] for name, partial in partials.items()]
+            least = max(STEADY * self._largest[k], ROUND_OFF * np.nan_to_num(sum(sizes), posinf=0.0))
+            found[:, k] = np.where(np.abs(number) <= 0.5 * least, 0.0, np.sign(number))
+        return found
+
+    def _split(self, intervals: Intervals, watched: Any, signs: np.ndarray) -> Splits | None:
+        """The splits of intervals (c,) whose switches have signs (c, s, number of switches) at shares (s,)."""
+        if not len(intervals.rows):
+            return None
+        parts = [self._passed(k, intervals, np.asarray(watched), signs[:, :, k]) for k in range(len(self.all))]
+        passage = Passage(*map(np.concatenate, zip(*parts, strict=True)))
+        order = np.lexsort([passage.shares.real, passage.which])
+        passage = Passage(*(each[order] for each in passage))
+        apart = (np.diff(passage.which) != 0) | (np.diff(passage.shares.real) > BESIDE)
+        passage = Passage(*(each[np.append(True, apart)[: len(order)]] for each in passage))
+        sides = [np.clip(passage.shares.real + beside, 0.0, 1.0) for beside in (-BESIDE, BESIDE)]
+        before, behind = (self._choices(intervals, passage.which, side) for side in sides)
+        changed = (before != behind).any(axis=1)
+        if not changed.any():
+            return None
+        return self._of(intervals, Passage(*(each[changed] for each in passage)), before[changed], behind[changed])
+
+    def _choices(self, intervals: Intervals, which: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self._objective.integrand.choices(*self._inputs(intervals, which, shares))
+        return found
+
+    def _passed(self, k: int, intervals: Intervals, watched: np.ndarray, signs: np.ndarray) -> Passage:
+        """Where switch k, with these signs (c, s) at shares (s,), passes zero."""
+        switch, rule = self.all[k], intervals.rule
+
+        def values(which: np.ndarray, shares: np.ndarray) -> np.ndarray:
+            return np.real(switch.value(*self._inputs(intervals, which, shares)))
+
+        which, first = np.nonzero(np.diff(signs, axis=1))
+        low, high, before = watched[first], watched[first + 1], signs[which, first]
+        begin, end = values(which, low), values(which, high)
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            stays = np.sign(values(which, middle)) == before
+            low, high = np.where(stays, middle, low), np.where(stays, high, middle)
+        passed = np.abs(values(which, high) - values(which, low)) <= CONTINUOUS * np.abs(end - begin)
+        which, high, share = which[passed], high[passed], 0.5 * (low + high)[passed]
+        value, _, _, rate = self._linearised(switch, intervals, which, share)
+        moves = np.isfinite(rate) & (np.real(rate) != 0.0)
+        share = share - np.where(moves & (share > BESIDE), value / np.where(moves, rate, 1.0), 0.0)
+        _, by_sensor, by_parameter, rate = self._linearised(switch, intervals, which, share)
+        moves = np.isfinite(rate) & (np.real(rate) != 0.0)  # else it has no derivative there, as at rest
+        slower = np.where(moves, 1.0 / np.where(moves, rate, 1.0), 0.0)
+        basis = rule.basis(share)
+        by_points = -np.einsum("nm,nw->nmw", basis, np.where(moves[:, None], by_sensor, 0.0)) * slower[:, None, None]
+        by_parameter = -(np.where(moves, by_parameter, 0.0) * slower).T
+        points = intervals.sensors[intervals.rows[which]][:, :, self.read]
+        slope = np.where(moves[:, None], by_sensor, 0.0)
+        terms = [rule.last_term(share, without) for without in (0, 1)]
+        last, before_last = (np.abs(np.einsum("nw,nm,nmw->n", slope, term, points) * slower) for term in terms)
+        fall = np.divide(last, before_last, out=np.ones_like(last), where=before_last > 0.0)
+        return Passage(which, share, high, by_points, by_parameter, last * np.minimum(fall, 1.0))
 
     def _inputs(self, intervals: Intervals, which: np.ndarray, shares: np.ndarray) -> tuple[Any, np.ndarray, Any]:
         """What the integrand is given at shares (k,) of intervals (k,)."""
-        basis, objective = intervals.rule.basis(shares), self._objective
-        rows = {name: objective.sensors[name] for name in objective.integrand.sensors}
-        points = intervals.rows[which]
+        basis, points = intervals.rule.basis(shares), intervals.rows[which]
+        rows = {name: self._objective.sensors[name] for name in self._sensors}
         read = {name: np.einsum("km,kmw->kw", basis, intervals.sensors[points, row]) for name, row in rows.items()}
-        return read, np.einsum("km,km->k", basis, intervals.time[points]), objective.values
+        return read, np.einsum("km,km->k", basis, intervals.time[points]), self._objective.values
 
     def _linearised(self, function: Any, intervals: Intervals, which: np.ndarray, shares: np.ndarray) -> Any:
         """Values (k,), derivatives by sensors (k, w) and parameters (p, k), and by shares (k,) of intervals (k,)."""
@@ -217,48 +293,55 @@ class Switches:
         rate = (by_sensor * along).sum(axis=1) + found.by_time * (slopes * intervals.time[points]).sum(axis=1)
         return found.value, by_sensor, np.reshape(by_parameter, (len(self._parameters), len(shares))), rate
 
-    def _split(
-        self,
-        intervals: Intervals,
-        which: np.ndarray,
-        shares: np.ndarray,
-        by_sensor: np.ndarray,
-        by_parameter: np.ndarray,
-    ) -> Splits:
-        """The splits of intervals (c,) at shares (c, n), with their derivatives by sensors and parameters."""
-        rule, rows, length = intervals.rule, intervals.rows[which], intervals.length[which]
-        c, n, m = *shares.shape, len(rule.shares)
-        ends = np.zeros((c, 1))
-        begin, end = np.hstack([ends, _within(shares + BESIDE)]), np.hstack([_within(shares - BESIDE), ends + 1.0])
-        parts = (end - begin)[..., None]
-        points, weights = begin[..., None] + parts * rule.shares, parts * rule.weights  # (c, n + 1, m)
-        points_by_share, weights_by_share = np.zeros((2, n, n + 2, m))
-        for k in range(n):
-            points_by_share[k, k : k + 2] = rule.shares, 1.0 - rule.shares
-            weights_by_share[k, k : k + 2] = rule.weights, -rule.weights
-        points = np.hstack([points.reshape(c, -1), ends + rule.shares])
-        weights = length[:, None] * np.hstack([weights.reshape(c, -1), ends - rule.weights])
-        of_points = self._linearised(
-            self._objective.integrand, intervals, np.repeat(which, points.shape[1]), points.ravel()
-        )
-        values, by_sensors, explicit, rate = of_points
+    def _of(self, intervals: Intervals, passage: Passage, before: np.ndarray, behind: np.ndarray) -> Splits:
+        """The splits at a passage between formulas with these choices (N, .)."""
+        rule, which, share = intervals.rule, passage.which, passage.shares[:, None]
+        rows, length, n, r = intervals.rows[which], intervals.length[which][:, None], len(which), len(rule.shares)
+        points = np.hstack([share + (1.0 - share) * rule.shares, np.broadcast_to(rule.shares, (n, r))])
+        # the rule on the part behind the switch, in place of its points that lie there
+        there = np.where(rule.shares >= passage.behind[:, None], rule.weights, 0.0)
+        weights = length * np.hstack([(1.0 - share) * rule.weights, -there])
+        by_share = length * np.append(-rule.weights, np.zeros(r))
+        found = []
+        for choices in (before, behind):
+            parts = [np.zeros((n, 2 * r), points.dtype), np.zeros((n, 2 * r, len(self.read)), points.dtype)]
+            parts += [np.zeros((len(self._parameters), n, 2 * r), points.dtype), np.zeros((n, 2 * r), points.dtype)]
+            for each in np.unique(choices, axis=0):
+                some = np.flatnonzero((choices == each).all(axis=1))
+                formula = self._formula(tuple(each.tolist()))
+                of_some = self._linearised(formula, intervals, np.repeat(which[some], 2 * r), points[some].ravel())
+                shape = len(some), 2 * r
+                parts = [
+                    part.astype(np.result_type(part, new), copy=False) for part, new in zip(parts, of_some, strict=True)
+                ]
+                parts[0][some], parts[1][some] = of_some[0].reshape(shape), of_some[1].reshape(*shape, -1)
+                parts[2][:, some], parts[3][some] = of_some[2].reshape(-1, *shape), of_some[3].reshape(shape)
+            found.append(parts)
+        (a, b), basis = found, rule.basis(points.ravel()).reshape(n, 2 * r, -1)
         return Splits(
-            np.einsum("cnm,cm->cn", rule.basis(shares.real.ravel()).reshape(c, n, -1), intervals.time[rows]),
+            (rule.basis(passage.shares.real) * intervals.time[rows]).sum(axis=1),
             rows,
             self.read,
-            rule.basis(points.ravel()).reshape(*points.shape, -1),
-            weights,
-            np.multiply.outer(length, weights_by_share.reshape(n, -1)),
-            points_by_share.reshape(n, -1),
-            values.reshape(points.shape),
-            by_sensors.reshape(*points.shape, -1),
-            explicit.reshape(-1, *points.shape),
-            rate.reshape(points.shape),
-            by_sensor,
-            by_parameter,
+            np.hstack([basis, basis]),
+            np.hstack([-weights, weights]),
+            np.hstack([-by_share, by_share]),
+            np.tile(np.append(1.0 - rule.shares, np.zeros(r)), 2),
+            np.hstack([a[0], b[0]]),
+            np.hstack([a[1], b[1]]),
+            np.concatenate([a[2], b[2]], axis=2),
+            np.hstack([a[3], b[3]]),
+            passage.by_sensor,
+            passage.by_parameter,
+            passage.late,
         )
 
+    def _formula(self, choices: tuple[int, ...]) -> Any:
+        if choices not in self._frozen:
+            self._frozen[choices] = self._objective.integrand.frozen(choices)
+        return self._frozen[choices]
 
-def _within(shares: np.ndarray) -> np.ndarray:
-    """Shares whose real part is held between 0 and 1."""
-    return shares - shares.real + np.clip(shares.real, 0.0, 1.0)
+
+def _largest(values: np.ndarray, so_far: float) -> float:
+    """The largest finite size of values, or that so far."""
+    sizes = np.abs(np.real(values))
+    return float(np.max(sizes, where=np.isfinite(sizes), initial=so_far))

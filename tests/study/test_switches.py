@@ -1,6 +1,8 @@
 """Sums over time of integrands that change their formula where the motion passes a threshold: split there."""
 
 from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 import pytest
@@ -51,6 +53,12 @@ def inside(time, rho):
     lengths = np.diff(time)
     weights = (lengths[:, None] * WEIGHTS).ravel()
     return points((time[:-1, None] + lengths[:, None] * SHARES).ravel(), rho, length=weights)
+
+
+def load_text(objective):
+    """An objective of the model."""
+    text = TEXT[: TEXT.index("objectives:")] + f"objectives: {{o: {{{objective}}}}}\n" + TEXT[TEXT.index("analysis:") :]
+    return build(load(Path(mkdtemp()), text)).objectives[0]
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +173,53 @@ def test_round_off_about_zero_is_no_switch(objectives):
     assert len(adding.switched) <= 2
 
 
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("number", range(9))
+def test_a_smooth_term_in_the_same_integrand_does_not_count(objectives, number, adaptive):
+    """Derivatives by the instant of a switch have nothing of terms that both formulas share."""
+    leaf = objectives[number].operands[0] if objectives[number].operands else objectives[number]
+    if leaf.kind != "integral":
+        pytest.skip("no integral")
+    smooth = load_text("integral: '5*cos(30*t) + a*t'")
+    both = load_text(f"integral: '{leaf.integrand.text} + 5*cos(30*t) + a*t'")
+    parts = [run(each, 91, adaptive=adaptive) for each in (leaf, smooth)]
+    found = run(both, 91, adaptive=adaptive)
+    assert found.value == pytest.approx(sum(each.value for each in parts), rel=1e-12)
+    assert found.gradient == pytest.approx(sum(each.gradient for each in parts), rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("number", range(9))
+def test_blocks_of_adaptive_steps_may_have_any_size(objectives, number, size):
+    """A switch may lie behind the last time point inside a block, or before the first one."""
+    for steps in (17, 18, 19, 20):
+        sizes = [1] + [size] * (steps // size) + [steps % size] * (steps % size > 0)
+        whole, found = (run(objectives[number], steps, adaptive=True, sizes=each) for each in ((), sizes))
+        assert found.value == pytest.approx(whole.value, rel=1e-12)
+        assert found.gradient == pytest.approx(whole.gradient, rel=1e-10, abs=1e-13)
+
+
+def test_switches_at_the_ends_of_adaptive_steps_count_once(objectives):
+    """Polynomials of neighbouring steps do not meet there; the derivative by b is steady as the switch passes by."""
+    slopes = []
+    for steps in np.linspace(9.9, 10.1, 201):
+        time = np.append(np.arange(0.0, 2.0, 2.0 / steps), 2.0)
+        adding = accumulator(objectives[0], 2)
+        adding.add(points(time, RHO, inside=(inside(time, RHO),)), np.zeros((1, len(time))))
+        slopes.append(adding.gradient[1])
+    assert slopes == pytest.approx([closed_form("above")[2]] * len(slopes), rel=2e-3)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_round_off_that_was_never_large_does_not_count_in_corners(objectives, number):
+    time, noise = np.linspace(0.0, 2.0, 41), 1e-17 * (-1.0) ** np.arange(41)
+    block = points(time, RHO)
+    block.sensors[:, 0] = RHO[1] + np.where(time < 1.0, noise, time - 1.0)
+    adding = accumulator(objectives[number], 2)
+    adding.add(block, np.zeros((1, 41)))
+    assert np.abs(adding.gradient).max() < 10.0
+
+
 BLOCK = """
 mbsim: 1
 gravity: [0, 0, 0]
@@ -198,6 +253,39 @@ def test_methods_agree(integrator, time):
         assert adjoint[name].value == pytest.approx(found.value, rel=1e-9)
         assert adjoint[name].gradient == pytest.approx(found.gradient, rel=1e-7, abs=1e-9)
         assert fd[name].gradient == pytest.approx(found.gradient, rel=1e-3, abs=1e-4), name
+
+
+REST = [
+    "step(abs(v), 0, 0, 0.1, 1)",
+    "max(abs(v), 0)",
+    "if(abs(v) > 0, 1, 0)",
+    "clip(abs(v), 0, 0.3)",
+    "max(sin(7*t), c)",
+]
+
+
+@pytest.mark.parametrize("integrand", REST)
+def test_numbers_from_rest_on_and_without_sensors(integrand):
+    """Some pass zero without a rate, at a time point."""
+    text = BLOCK.replace("INTEGRATOR", "integrator: rk4, step: 0.01").replace('"if(x > c, 1, 0)"', f'"{integrand}"')
+    model = mbsim.loads(text.replace("T: 0.37", "T: 0.373"))
+    ddm, adjoint, fd = (model.run(sensitivity=method).objectives["above"] for method in ("ddm", "adjoint", "fd"))
+    assert adjoint.gradient == pytest.approx(ddm.gradient, rel=1e-9, abs=1e-12)
+    assert fd.gradient == pytest.approx(ddm.gradient, rel=1e-3, abs=1e-4)
+
+
+def test_the_end_of_an_analysis_beside_a_switch():
+    """What lies beyond the last time point is extrapolated from those behind the switch."""
+    text = BLOCK.replace("INTEGRATOR", "integrator: rk4, step: 0.01").replace("duration: 1.5", "duration: 1.5*T/0.37")
+    text = text.replace("if(t > T, 0.4, 0)", "0.4")
+    model = mbsim.loads(text)
+    time = model.run()["time"]
+    x = model.run()["x"].ravel()
+    last = max(np.flatnonzero(np.diff(np.sign(x - 0.02))))
+    for beyond in (0.4, 1.4, 2.6):
+        found = model.run(T=0.37 / 1.5 * (time[last] + 0.01 * beyond + 0.01)).objectives["above"]
+        behind = x[last + 1] > 0.02
+        assert found.gradient[3] == pytest.approx(1.5 / 0.37 * behind, abs=1e-6)
 
 
 @pytest.mark.parametrize("objective", ["above", "way", "peak"])

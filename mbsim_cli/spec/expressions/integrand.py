@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.spec.expressions.evaluate import check_formula
-from mbsim_cli.spec.expressions.program import compiled_formula
+from mbsim_cli.spec.expressions.program import Program, compiled_formula
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.system import cached_property
 
@@ -78,10 +78,19 @@ class Integrand:
     @cached_property
     def switches(self) -> "list[Integrand]":
         """Numbers by whose signs the expression chooses a formula, of the same sensors and parameters."""
-        found = []
-        for program in self._program.switches:
-            found.append(copy(self))
-            found[-1]._program = program
+        return [self._with(program) for program in self._program.switches]
+
+    def choices(self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None) -> Any:
+        """What formula it chooses: integers (B, .)."""
+        return self._program.choices(self._inputs(sensors, t, values), len(t))
+
+    def frozen(self, choices: Sequence[int]) -> "Integrand":
+        """The formula with these choices everywhere."""
+        return self._with(self._program.frozen(choices))
+
+    def _with(self, program: Program) -> "Integrand":
+        found = copy(self)
+        found._program = program
         return found
 
     def moved(self, parameter: str, step: complex) -> dict[str, complex]:

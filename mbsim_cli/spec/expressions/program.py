@@ -195,6 +195,36 @@ _CORNERS = ("norm", "hypot", "sqrt", "power")  # the last two with exponents tha
 
 Step = tuple[Elementary, tuple[int, ...]]  # an operation, and the places of its arguments
 
+# What a step chooses, from its value and arguments, and the step with that choice alone.
+
+_CHOICES: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("less", "less_equal", "sign"), lambda value, *a: value),
+    "abs": lambda value, a: a < 0.0,
+    "min": lambda value, *a: np.argmin(a, axis=0),
+    "max": lambda value, *a: np.argmax(a, axis=0),
+    "select": lambda value, chosen, a, b: chosen != 0.0,
+    "atan2": lambda value, y, x: y < 0.0,
+}
+_SAME = _of_one(lambda a: a, lambda value, a: 1.0)
+
+
+def _frozen(operation: Elementary, operands: tuple[int, ...], choice: int) -> Step:
+    match operation.name:
+        case "abs":
+            return (NEGATE if choice else _SAME), operands
+        case "min" | "max":
+            return _SAME, (operands[choice],)
+        case "select":
+            return _SAME, (operands[1 if choice else 2],)
+        case "atan2":  # beyond the negative half of the axis x
+
+            def angle(y: Any, x: Any) -> Any:
+                across = (np.real(x) < 0.0) & ((np.real(y) < 0.0) != bool(choice))
+                return _atan2(y, x) + np.where(across, -2.0 * pi if choice else 2.0 * pi, 0.0)
+
+            return Elementary(angle, operation.pull), operands
+    return Elementary(lambda: float(choice), operation.pull), ()
+
 
 class Program:
     """Inputs stand at the first places, and each step adds one; the expression is the value at ``result``."""
@@ -240,6 +270,26 @@ class Program:
             if operation.name in _BY_SIGN:
                 found[operands[:1]] = Program(self._inputs, before, operands[0])
         return list(found.values())
+
+    def choices(self, inputs: Sequence[Any], count: int) -> np.ndarray:
+        """What each step that chooses does at the inputs (count,): integers (count, number of such steps)."""
+        with np.errstate(all="ignore"):
+            values = [np.broadcast_to(np.real(value), (count,)) for value in self._values(inputs)]
+            found = [
+                _CHOICES[operation.name](values[place], *(values[k] for k in operands))
+                for place, (operation, operands) in enumerate(self._steps, self._inputs)
+                if operation.name in _CHOICES
+            ]
+        return np.nan_to_num(np.reshape(found, (len(found), count)).T).astype(int)
+
+    def frozen(self, choices: Sequence[int]) -> "Program":
+        """The program with these choices at all inputs."""
+        left = iter(choices)
+        steps = [
+            _frozen(operation, operands, next(left)) if operation.name in _CHOICES else (operation, operands)
+            for operation, operands in self._steps
+        ]
+        return Program(self._inputs, steps, self._result)
 
     def value(self, inputs: Sequence[Any]) -> Any:
         """Value at the inputs: numbers or arrays of one shape, real or complex; nothing warns of what is not finite."""
