@@ -31,7 +31,8 @@ class Rule:
     def __init__(self, nodes: ArrayLike, shares: ArrayLike, weights: ArrayLike):
         self.nodes, self.shares, self.weights = map(np.array, (nodes, shares, weights))
         self._coefficients = np.linalg.inv(np.vander(self.nodes, increasing=True))  # (m, m): powers by time points
-        self.watched = np.unique([0.0, *self.nodes[self.nodes >= 0.0], 1.0])  # shares between which signs are compared
+        # shares between which signs are compared
+        self.watched = np.array(sorted({0.0, *self.nodes[self.nodes >= 0.0].tolist(), 1.0}))
 
     def basis(self, shares: np.ndarray) -> np.ndarray:
         """Weights (k, m) of the time points in values at shares (k,) of an interval."""
@@ -306,9 +307,8 @@ class Switches:
         for choices in (before, behind):
             parts = [np.zeros((n, 2 * r), points.dtype), np.zeros((n, 2 * r, len(self.read)), points.dtype)]
             parts += [np.zeros((len(self._parameters), n, 2 * r), points.dtype), np.zeros((n, 2 * r), points.dtype)]
-            for each in np.unique(choices, axis=0):
-                some = np.flatnonzero((choices == each).all(axis=1))
-                formula = self._formula(tuple(each.tolist()))
+            for each in set(map(tuple, choices.tolist())):
+                some, formula = np.flatnonzero((choices == each).all(axis=1)), self._formula(each)
                 of_some = self._linearised(formula, intervals, np.repeat(which[some], 2 * r), points[some].ravel())
                 shape = len(some), 2 * r
                 parts = [

@@ -65,7 +65,7 @@ FAMILIES = set(re.findall(r'later\("(\w+)', (ROOT / "mbsim_cli/spec/families.py"
     [
         (
             "fivebar",
-            213,
+            215,
             (
                 *("open_trees", "mbsim_cli.reduction", "concurrent.futures", "numpy.ma.", "numpy.random", "rich"),
                 *(f"mbsim_cli.spec.{family}" for family in FAMILIES - {"studies"}),
@@ -73,7 +73,7 @@ FAMILIES = set(re.findall(r'later\("(\w+)', (ROOT / "mbsim_cli/spec/families.py"
         ),
         (
             "human43",
-            228,
+            230,
             (
                 *("open_trees", "mbsim_cli.reduction", "numpy.ma."),
                 *(f"mbsim_cli.spec.{family}" for family in FAMILIES - {"laws", "joint_tables"}),
