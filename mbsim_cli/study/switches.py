@@ -22,6 +22,7 @@ HALVINGS = 40  # after which a bracket is shorter than that by far
 STEADY = 1e-9  # of the largest size of a number: smaller changes in an interval are round-off about zero
 ROUND_OFF = 1e-12  # the same, of what its sensors would give if nothing cancelled, with all their components
 EVEN = 1e-6  # of an interval, by which that before may be longer or shorter, where a parabola passes through both
+STEEP = 4.0  # times the largest value at the ends of an interval: a formula that is larger within has a pole
 CONTINUOUS = 1e-6  # of the change in an interval, which is left where a number passes zero, else it jumps across
 
 
@@ -83,7 +84,7 @@ class Splits(NamedTuple):
     basis: np.ndarray  # (N, k, m) weights of the time points in values at the points
     weights: np.ndarray  # (N, k) in the integral, s
     weights_by_share: np.ndarray  # (N, k) their derivatives by the share of the switch
-    points_by_share: np.ndarray  # (k,) those of the points
+    points_by_share: np.ndarray  # (N, k) those of the points
     values: np.ndarray  # (N, k) of both formulas
     by_sensor: np.ndarray  # (N, k, w)
     by_parameter: np.ndarray  # (p, N, k)
@@ -109,8 +110,8 @@ class Splits(NamedTuple):
 
     def by_shares(self, summand: np.ndarray, slope: Any) -> np.ndarray:
         """Derivatives (N,) of the same by the shares."""
-        of_points = (self.weights * slope * self.rate) @ self.points_by_share
-        return (self.weights_by_share * summand).sum(axis=1) + of_points
+        of_points = self.weights * slope * self.rate * self.points_by_share
+        return (self.weights_by_share * summand + of_points).sum(axis=1)
 
 
 class Between(NamedTuple):
@@ -294,38 +295,63 @@ class Switches:
         rate = (by_sensor * along).sum(axis=1) + found.by_time * (slopes * intervals.time[points]).sum(axis=1)
         return found.value, by_sensor, np.reshape(by_parameter, (len(self._parameters), len(shares))), rate
 
-    def _of(self, intervals: Intervals, passage: Passage, before: np.ndarray, behind: np.ndarray) -> Splits:
-        """The splits at a passage between formulas with these choices (N, .)."""
-        rule, which, share = intervals.rule, passage.which, passage.shares[:, None]
-        rows, length, n, r = intervals.rows[which], intervals.length[which][:, None], len(which), len(rule.shares)
-        points = np.hstack([share + (1.0 - share) * rule.shares, np.broadcast_to(rule.shares, (n, r))])
-        # the rule on the part behind the switch, in place of its points that lie there
+    def _of(self, intervals: Intervals, passage: Passage, before: np.ndarray, behind: np.ndarray) -> Splits | None:
+        """The splits at a passage between formulas with these choices (N, .), but for those with poles there."""
+        left, found = np.arange(len(passage.which)), list[Splits]()
+        shares = np.tile(intervals.rule.shares, len(left))
+        stored = self._inputs(intervals, np.repeat(passage.which, len(intervals.rule.shares)), shares)
+        sizes = np.abs(self._objective.integrand.value(*stored)).reshape(len(left), -1).max(axis=1)
+        for one_sided, beside in ((False, 0.0), (True, 0.0), (True, BESIDE)):
+            some = Passage(*(each[left] for each in passage))
+            splits = self._evaluated(intervals, some, (before[left], behind[left]), one_sided, beside)
+            numbers = (splits.values, splits.rate, np.moveaxis(splits.by_parameter, 0, -1), splits.by_sensor)
+            fine = np.logical_and.reduce([np.isfinite(each).reshape(len(left), -1).all(axis=1) for each in numbers])
+            fine &= (np.abs(splits.values).max(axis=1, initial=0.0) <= STEEP * sizes[left]) | (sizes[left] == 0.0)
+            if fine.any():
+                found.append(_taken(splits, fine))
+            left = left[~fine]
+            if not left.size:
+                break
+        if len(found) < 2:
+            return found[0] if found else None
+        return Splits(
+            *(
+                first if name == "read" else np.concatenate([first, *others], axis=int(name == "by_parameter"))
+                for name, first, *others in zip(Splits._fields, *found, strict=True)
+            )
+        )
+
+    def _evaluated(
+        self, intervals: Intervals, passage: Passage, choices: Sequence[np.ndarray], one_sided: bool, beside: float
+    ) -> Splits:
+        """The splits with both formulas behind the switch or, ``one_sided``, that before it up to there alone.
+
+        Both stay ``beside`` the switch by a share of the interval.
+        """
+        rule, which, n, r = intervals.rule, passage.which, len(passage.which), len(intervals.rule.shares)
+        rows, length, none = intervals.rows[which], intervals.length[which][:, None], np.zeros((n, r))
+        begin, end = _within(passage.shares + beside)[:, None], _within(passage.shares - beside)[:, None]
+        # the rule on a part of the interval, in place of its points that lie there
         there = np.where(rule.shares >= passage.behind[:, None], rule.weights, 0.0)
-        weights = length * np.hstack([(1.0 - share) * rule.weights, -there])
-        by_share = length * np.append(-rule.weights, np.zeros(r))
-        found = []
-        for choices in (before, behind):
-            parts = [np.zeros((n, 2 * r), points.dtype), np.zeros((n, 2 * r, len(self.read)), points.dtype)]
-            parts += [np.zeros((len(self._parameters), n, 2 * r), points.dtype), np.zeros((n, 2 * r), points.dtype)]
-            for each in set(map(tuple, choices.tolist())):
-                some, formula = np.flatnonzero((choices == each).all(axis=1)), self._formula(each)
-                of_some = self._linearised(formula, intervals, np.repeat(which[some], 2 * r), points[some].ravel())
-                shape = len(some), 2 * r
-                parts = [
-                    part.astype(np.result_type(part, new), copy=False) for part, new in zip(parts, of_some, strict=True)
-                ]
-                parts[0][some], parts[1][some] = of_some[0].reshape(shape), of_some[1].reshape(*shape, -1)
-                parts[2][:, some], parts[3][some] = of_some[2].reshape(-1, *shape), of_some[3].reshape(shape)
-            found.append(parts)
-        (a, b), basis = found, rule.basis(points.ravel()).reshape(n, 2 * r, -1)
+        points = np.hstack([begin + (1.0 - begin) * rule.shares, np.where(there, rule.shares, begin)])
+        weights = np.hstack([(1.0 - begin) * rule.weights, -there])
+        of_point = np.hstack([none + 1.0 - rule.shares, none])
+        first, of_first, moved = points, -weights, of_point  # of the formula before
+        if one_sided:
+            here = rule.weights - there
+            first = np.hstack([end * rule.shares, np.where(here, rule.shares, end)])
+            of_first, moved = np.hstack([end * rule.weights, -here]), np.hstack([none + rule.shares, none])
+        by_share = np.hstack([none + rule.weights, none])
+        a, b = (self._of_formulas(intervals, which, *each) for each in zip((first, points), choices, strict=True))
+        every = np.hstack([first, points])
         return Splits(
             (rule.basis(passage.shares.real) * intervals.time[rows]).sum(axis=1),
             rows,
             self.read,
-            np.hstack([basis, basis]),
-            np.hstack([-weights, weights]),
-            np.hstack([-by_share, by_share]),
-            np.tile(np.append(1.0 - rule.shares, np.zeros(r)), 2),
+            rule.basis(every.ravel()).reshape(n, 4 * r, -1),
+            length * np.hstack([of_first, weights]),
+            length * np.hstack([by_share, -by_share]),
+            np.hstack([moved, of_point]),
             np.hstack([a[0], b[0]]),
             np.hstack([a[1], b[1]]),
             np.concatenate([a[2], b[2]], axis=2),
@@ -335,10 +361,36 @@ class Switches:
             passage.late,
         )
 
+    def _of_formulas(self, intervals: Intervals, which: np.ndarray, points: np.ndarray, choices: np.ndarray) -> Any:
+        """As ``_linearised``, at points (N, k) of intervals (N,), of the formulas with choices (N, .)."""
+        n, k = points.shape
+        shapes = (n, k), (n, k, len(self.read)), (len(self._parameters), n, k), (n, k)
+        found = [np.zeros(shape, points.dtype) for shape in shapes]
+        for each in set(map(tuple, choices.tolist())):
+            some = np.flatnonzero((choices == each).all(axis=1))
+            new = self._linearised(self._formula(each), intervals, np.repeat(which[some], k), points[some].ravel())
+            types = (np.result_type(part, other) for part, other in zip(found, new, strict=True))
+            found = [part.astype(dtype, copy=False) for part, dtype in zip(found, types, strict=True)]
+            shape = len(some), k
+            found[0][some], found[1][some] = new[0].reshape(shape), new[1].reshape(*shape, -1)
+            found[2][:, some], found[3][some] = new[2].reshape(-1, *shape), new[3].reshape(shape)
+        return found
+
     def _formula(self, choices: tuple[int, ...]) -> Any:
         if choices not in self._frozen:
             self._frozen[choices] = self._objective.integrand.frozen(choices)
         return self._frozen[choices]
+
+
+def _taken(splits: Splits, which: np.ndarray) -> Splits:
+    """Some of the splits."""
+    some = {name: each[which] for name, each in splits._asdict().items() if name not in ("read", "by_parameter")}
+    return splits._replace(**some, by_parameter=splits.by_parameter[:, which])
+
+
+def _within(shares: np.ndarray) -> np.ndarray:
+    """Shares whose real part is held between 0 and 1."""
+    return shares - shares.real + np.clip(shares.real, 0.0, 1.0)
 
 
 def _largest(values: np.ndarray, so_far: float) -> float:

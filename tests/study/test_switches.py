@@ -274,6 +274,29 @@ def test_numbers_from_rest_on_and_without_sensors(integrand):
     assert fd.gradient == pytest.approx(ddm.gradient, rel=1e-3, abs=1e-4)
 
 
+HALVES = [
+    "if(x > 0, sqrt(x), 0)",
+    "if(x > c, sqrt(x - c), sqrt(c - x))",
+    "sqrt(max(x, 0))",
+    "if(x > c, (x - c)**1.5, 0)",
+    "if(abs(x) > 0.03, 1/x, 100/3)",
+    "if(x > c, log(x - c), 0)",
+    "if(x > 0, 1/x, 0)",
+]
+
+
+@pytest.mark.parametrize("integrand", HALVES)
+def test_formulas_that_exist_on_one_side_of_a_switch_alone(integrand):
+    """Those with a pole at the switch are not split."""
+    text = BLOCK.replace("INTEGRATOR", "integrator: rk4, step: 0.01").replace('"if(x > c, 1, 0)"', f'"{integrand}"')
+    model = mbsim.loads(text.replace("T: 0.37", "T: 0.373"))
+    ddm, adjoint, fd = (model.run(sensitivity=method).objectives["above"] for method in ("ddm", "adjoint", "fd"))
+    assert np.abs(ddm.value) < 50.0
+    assert adjoint.gradient == pytest.approx(ddm.gradient, rel=1e-7, abs=1e-12)
+    if integrand not in HALVES[-2:]:
+        assert fd.gradient == pytest.approx(ddm.gradient, rel=2e-3, abs=1e-4)
+
+
 def test_the_end_of_an_analysis_beside_a_switch():
     """What lies beyond the last time point is extrapolated from those behind the switch."""
     text = BLOCK.replace("INTEGRATOR", "integrator: rk4, step: 0.01").replace("duration: 1.5", "duration: 1.5*T/0.37")
