@@ -22,7 +22,11 @@ HALVINGS = 40  # after which a bracket is shorter than that by far
 STEADY = 1e-9  # of the largest size of a number: smaller changes in an interval are round-off about zero
 ROUND_OFF = 1e-12  # the same, of what its sensors would give if nothing cancelled, with all their components
 EVEN = 1e-6  # of an interval, by which that before may be longer or shorter, where a parabola passes through both
-STEEP = 4.0  # times the largest value at the ends of an interval: a formula that is larger within has a pole
+STEEP = (
+    10.0  # times the difference of both formulas on one side of a switch: it is not taken on a side where it is larger
+)
+POLE = 3.0  # times the difference at the end of an interval: formulas that differ more at the switch have a pole there
+BEFORE, BEHIND = -1.0, 1.0  # parts of an interval, and signs of both formulas in their difference
 CONTINUOUS = 1e-6  # of the change in an interval, which is left where a number passes zero, else it jumps across
 
 
@@ -239,7 +243,7 @@ class Switches:
         changed = (before != behind).any(axis=1)
         if not changed.any():
             return None
-        return self._of(intervals, Passage(*(each[changed] for each in passage)), before[changed], behind[changed])
+        return self._of(intervals, Passage(*(each[changed] for each in passage)), (before[changed], behind[changed]))
 
     def _choices(self, intervals: Intervals, which: np.ndarray, shares: np.ndarray) -> np.ndarray:
         found: np.ndarray = self._objective.integrand.choices(*self._inputs(intervals, which, shares))
@@ -295,23 +299,24 @@ class Switches:
         rate = (by_sensor * along).sum(axis=1) + found.by_time * (slopes * intervals.time[points]).sum(axis=1)
         return found.value, by_sensor, np.reshape(by_parameter, (len(self._parameters), len(shares))), rate
 
-    def _of(self, intervals: Intervals, passage: Passage, before: np.ndarray, behind: np.ndarray) -> Splits | None:
-        """The splits at a passage between formulas with these choices (N, .), but for those with poles there."""
-        left, found = np.arange(len(passage.which)), list[Splits]()
-        shares = np.tile(intervals.rule.shares, len(left))
-        stored = self._inputs(intervals, np.repeat(passage.which, len(intervals.rule.shares)), shares)
-        sizes = np.abs(self._objective.integrand.value(*stored)).reshape(len(left), -1).max(axis=1)
-        for one_sided, beside in ((False, 0.0), (True, 0.0), (True, BESIDE)):
-            some = Passage(*(each[left] for each in passage))
-            splits = self._evaluated(intervals, some, (before[left], behind[left]), one_sided, beside)
-            numbers = (splits.values, splits.rate, np.moveaxis(splits.by_parameter, 0, -1), splits.by_sensor)
-            fine = np.logical_and.reduce([np.isfinite(each).reshape(len(left), -1).all(axis=1) for each in numbers])
-            fine &= (np.abs(splits.values).max(axis=1, initial=0.0) <= STEEP * sizes[left]) | (sizes[left] == 0.0)
-            if fine.any():
-                found.append(_taken(splits, fine))
-            left = left[~fine]
-            if not left.size:
-                break
+    def _of(self, intervals: Intervals, passage: Passage, choices: Sequence[np.ndarray]) -> Splits | None:
+        """The splits at a passage between formulas with these choices (N, .), as far as these are finite.
+
+        Both are integrated behind the switch, or before it where that is finite alone, or where their difference is
+        much smaller there, as beside a pole. Where neither is finite, each is integrated on its own side. Those with a
+        pole at the switch are left out.
+        """
+        behind, before = (self._evaluated(intervals, passage, choices, (part, part)) for part in (BEHIND, BEFORE))
+        fine, size, tame = _difference(behind, 0, -1)
+        also, other, calm = _difference(before, -1, 0)
+        turned = also & calm & ~(fine & tame & (size <= STEEP * other))
+        left = ~(fine | also)
+        some = Passage(*(each[left] for each in passage))
+        apart = self._evaluated(intervals, some, [each[left] for each in choices], (BEFORE, BEHIND), BESIDE)
+        (first, second), half = np.split(np.abs(apart.values), 2, axis=1), len(intervals.rule.shares)
+        smooth = (first[:, half - 1] <= POLE * first[:, 0]) & (second[:, 0] <= POLE * second[:, half - 1])
+        parts = (behind, fine & tame & ~turned), (before, turned), (apart, _difference(apart, 0, 0)[0] & smooth)
+        found = [_taken(splits, which) for splits, which in parts if which.any()]
         if len(found) < 2:
             return found[0] if found else None
         return Splits(
@@ -322,40 +327,42 @@ class Switches:
         )
 
     def _evaluated(
-        self, intervals: Intervals, passage: Passage, choices: Sequence[np.ndarray], one_sided: bool, beside: float
+        self,
+        intervals: Intervals,
+        passage: Passage,
+        choices: Sequence[np.ndarray],
+        parts: tuple[float, float],
+        beside: float = 0.0,
     ) -> Splits:
-        """The splits with both formulas behind the switch or, ``one_sided``, that before it up to there alone.
-
-        Both stay ``beside`` the switch by a share of the interval.
-        """
+        """The splits with both formulas on these parts of the interval, ``beside`` the switch by a share of it."""
         rule, which, n, r = intervals.rule, passage.which, len(passage.which), len(intervals.rule.shares)
         rows, length, none = intervals.rows[which], intervals.length[which][:, None], np.zeros((n, r))
-        begin, end = _within(passage.shares + beside)[:, None], _within(passage.shares - beside)[:, None]
-        # the rule on a part of the interval, in place of its points that lie there
-        there = np.where(rule.shares >= passage.behind[:, None], rule.weights, 0.0)
-        points = np.hstack([begin + (1.0 - begin) * rule.shares, np.where(there, rule.shares, begin)])
-        weights = np.hstack([(1.0 - begin) * rule.weights, -there])
-        of_point = np.hstack([none + 1.0 - rule.shares, none])
-        first, of_first, moved = points, -weights, of_point  # of the formula before
-        if one_sided:
-            here = rule.weights - there
-            first = np.hstack([end * rule.shares, np.where(here, rule.shares, end)])
-            of_first, moved = np.hstack([end * rule.weights, -here]), np.hstack([none + rule.shares, none])
-        by_share = np.hstack([none + rule.weights, none])
-        a, b = (self._of_formulas(intervals, which, *each) for each in zip((first, points), choices, strict=True))
-        every = np.hstack([first, points])
+        found = list[Any]()
+        for choice, part, sign in zip(choices, parts, (BEFORE, BEHIND), strict=True):
+            # the rule on a part of the interval, in place of its points that lie there
+            there = rule.shares >= passage.behind[:, None]
+            here = np.where(there == (part == BEHIND), rule.weights, 0.0)
+            end = _within(passage.shares + part * beside)[:, None]
+            long, points = (1.0 - end, end + (1.0 - end) * rule.shares) if part == BEHIND else (end, end * rule.shares)
+            at = np.hstack([points, np.where(here, rule.shares, end)])
+            weights = part * sign * np.hstack([long * rule.weights, -here])
+            moved = np.hstack([none + (1.0 - rule.shares if part == BEHIND else rule.shares), none])
+            by_share = -sign * np.hstack([none + rule.weights, none])
+            found.append((at, weights, by_share, moved, *self._of_formulas(intervals, which, at, choice)))
+        columns: Any = zip(*found, strict=True)
+        every, of_points, of_share, moving, values, by_sensor, by_parameter, rate = columns
         return Splits(
             (rule.basis(passage.shares.real) * intervals.time[rows]).sum(axis=1),
             rows,
             self.read,
-            rule.basis(every.ravel()).reshape(n, 4 * r, -1),
-            length * np.hstack([of_first, weights]),
-            length * np.hstack([by_share, -by_share]),
-            np.hstack([moved, of_point]),
-            np.hstack([a[0], b[0]]),
-            np.hstack([a[1], b[1]]),
-            np.concatenate([a[2], b[2]], axis=2),
-            np.hstack([a[3], b[3]]),
+            rule.basis(np.hstack(every).ravel()).reshape(n, 4 * r, len(rule.nodes)),
+            length * np.hstack(of_points),
+            length * np.hstack(of_share),
+            np.hstack(moving),
+            np.hstack(values),
+            np.hstack(by_sensor),
+            np.concatenate(by_parameter, axis=2),
+            np.hstack(rate),
             passage.by_sensor,
             passage.by_parameter,
             passage.late,
@@ -380,6 +387,19 @@ class Switches:
         if choices not in self._frozen:
             self._frozen[choices] = self._objective.integrand.frozen(choices)
         return self._frozen[choices]
+
+
+def _difference(splits: Splits, near: int, far: int) -> tuple[np.ndarray, ...]:
+    """Whether splits (N,) are finite, how much both formulas differ at most, and whether that does not grow ``near``.
+
+    This is the number of the point next to the switch, ``far`` of that at the end of the interval.
+    """
+    numbers = splits.values, splits.rate, np.moveaxis(splits.by_parameter, 0, -1), splits.by_sensor
+    fine = np.logical_and.reduce([np.isfinite(each).all(axis=tuple(range(1, each.ndim))) for each in numbers])
+    first, second = np.split(splits.values, 2, axis=1)
+    sizes = np.abs(second - first)
+    half = sizes.shape[1] // 2  # points of the rule; the others are time points
+    return fine, sizes.max(axis=1), sizes[:, :half][:, near] <= POLE * sizes[:, :half][:, far]
 
 
 def _taken(splits: Splits, which: np.ndarray) -> Splits:

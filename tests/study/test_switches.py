@@ -283,6 +283,19 @@ HALVES = [
     "if(x > c, log(x - c), 0)",
     "if(x > 0, 1/x, 0)",
 ]
+BESIDE = ["if(x > C, x - C - 0.003, 0)", "if(x > C, 1/x, 7) + 1000", "atan2(x - C, x + 2)"]
+
+
+@pytest.mark.parametrize("integrand", BESIDE)
+def test_gradients_are_steady_where_a_formula_is_small_or_has_a_pole_near_a_switch(integrand):
+    """Whatever the share of the interval at which the switch lies."""
+    slopes = []
+    for c in np.linspace(0.019, 0.025, 13):
+        text = BLOCK.replace("INTEGRATOR", "integrator: rk4, step: 0.005").replace("c: 0.02", f"c: {c}")
+        text = text.replace('"if(x > c, 1, 0)"', f'"{integrand}"'.replace("C", "c"))
+        slopes.append(mbsim.loads(text).run(sensitivity="ddm").objectives["above"].gradient[1])
+    smooth = np.polynomial.Polynomial.fit(np.arange(13), slopes, 2)(np.arange(13))
+    assert slopes == pytest.approx(smooth, rel=5e-3)
 
 
 @pytest.mark.parametrize("integrand", HALVES)

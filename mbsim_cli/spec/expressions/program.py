@@ -203,7 +203,7 @@ _CHOICES: dict[str, Callable[..., Any]] = {
     "min": lambda value, *a: np.argmin(a, axis=0),
     "max": lambda value, *a: np.argmax(a, axis=0),
     "select": lambda value, chosen, a, b: chosen != 0.0,
-    "atan2": lambda value, y, x: y < 0.0,
+    "atan2": lambda value, y, x: np.where(x < 0.0, np.where(y < 0.0, 1, 2), 0),
 }
 _SAME = _of_one(lambda a: a, lambda value, a: 1.0)
 
@@ -216,11 +216,13 @@ def _frozen(operation: Elementary, operands: tuple[int, ...], choice: int) -> St
             return _SAME, (operands[choice],)
         case "select":
             return _SAME, (operands[1 if choice else 2],)
+        case "atan2" if not choice:
+            return operation, operands
         case "atan2":  # beyond the negative half of the axis x
 
             def angle(y: Any, x: Any) -> Any:
-                across = (np.real(x) < 0.0) & ((np.real(y) < 0.0) != bool(choice))
-                return _atan2(y, x) + np.where(across, -2.0 * pi if choice else 2.0 * pi, 0.0)
+                across = (np.real(x) < 0.0) & ((np.real(y) < 0.0) != (choice == 1))
+                return _atan2(y, x) + np.where(across, -2.0 * pi if choice == 1 else 2.0 * pi, 0.0)
 
             return Elementary(angle, operation.pull), operands
     return Elementary(lambda: float(choice), operation.pull), ()
