@@ -126,7 +126,7 @@ class Between(NamedTuple):
 
     alone: list[tuple[Splits, np.ndarray, np.ndarray]]  # of the new intervals
     pairs: list[tuple[Splits, np.ndarray, np.ndarray]]  # of pairs of intervals that end with one of these
-    lost: np.ndarray  # which new intervals have changes of signs, but no split: numbers jump across zero there
+    lost: np.ndarray  # which new intervals have other formulas at their ends, but no split, as beside a pole
 
 
 class Passage(NamedTuple):
@@ -183,6 +183,9 @@ class Switches:
         lost = passed[begin:].copy()
         for some, _, _ in alone:
             lost[some.rows[:, -1] - 1] = False
+        if lost.any():
+            choices = self._objective.integrand.choices(*self._given(time, sensors))
+            lost &= (np.diff(choices, axis=0) != 0).any(axis=1)[begin:]
         return Between(alone, of(PAIR, ends & even & (passed | np.roll(passed, 1)), 2), lost)
 
     def inside(
@@ -200,10 +203,10 @@ class Switches:
         signs = self._signs(*self._inputs(whole, np.repeat(np.arange(steps), len(watched)), shares))
         signs = signs.reshape(steps, len(watched), -1)
         signs[1:, 0] = signs[:-1, -1]
-        signs[0, 0] = (self._ends if run is not None else self._begins).get(
-            time[0] if run is None else run, signs[0, 0]
-        )
-        if run is not None:
+        if run is None:
+            signs[0, 0] = self._begins.get(time[0], signs[0, 0])
+        else:
+            signs[0, 0] = self._ends.get(run, signs[0, 0])
             self._ends[run] = signs[-1, -1].copy()
             self._begins |= zip(time[rows[:, 0]].tolist(), signs[:, 0].copy(), strict=True)
         some = np.flatnonzero((np.diff(signs, axis=1) != 0.0).any(axis=(1, 2)))
@@ -215,7 +218,7 @@ class Switches:
         return read, time, self._objective.values
 
     def _signs(self, read: Any, time: np.ndarray, values: Any) -> np.ndarray:
-        """Signs (N, number of switches); as before where a number only has round-off about zero."""
+        """Signs (N, number of switches), zero where a number is round-off."""
         for name, each in read.items():
             self._sensors[name] = _largest(each, self._sensors[name])
         found = np.zeros((len(time), len(self.all)))
