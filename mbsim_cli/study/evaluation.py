@@ -161,7 +161,7 @@ class SensorAdjoints:
             if splits:
                 of_splits, at = stream.weights_of_splits(splits)
                 of_splits = factor * stream.weight_inside * stream.share(np.array([at])) * of_splits
-                np.add.at(out[:, :, column], (splits.rows[..., None], splits.read), of_splits)
+                np.add.at(out[:, :, column], (splits.rows[..., None], stream.columns), of_splits)
         if length is not None:
             return out
         for row, time in enumerate(record.time.tolist() if self._at_splits else ()):

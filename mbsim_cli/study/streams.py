@@ -252,7 +252,7 @@ class Stream:
                 numbers = [] if splits is None else (splits.rows[:, 0] // len(SHARES)).tolist()
                 self.take_inside(points.length, signal.rows, numbers)
                 if splits:
-                    self.take_splits(splits, points.d_sensors[splits.rows[..., None], splits.read])
+                    self.take_splits(splits, points.d_sensors[splits.rows[..., None], self.columns])
                     self.integrals.add_split(0.0, self.lateness(splits))
                 for each in self._within[run]:
                     each.add(points.time, signal.rows)
@@ -285,6 +285,11 @@ class Stream:
         """Splits of the steps of adaptive integrators: see ``Switches.inside``."""
         return self._switches.inside(time, length, sensors, run) if self._switches else None
 
+    @property
+    def columns(self) -> np.ndarray:
+        """Columns (w,) of the sensors that splits read."""
+        return self._switches.read if self._switches else np.zeros(0, int)
+
     def _split_intervals(self, between: Between, count: int) -> None:
         """Split intervals between time points, and say what that adds to the error by quadrature, pair by pair."""
         last = self.integrals.open
@@ -292,7 +297,7 @@ class Stream:
         for some, time, d_sensors in between.alone:
             for number, each in zip((some.rows[:, -1] - 1).tolist(), self.take_splits(some, d_sensors), strict=True):
                 added[number] = added.get(number, 0.0) + each
-            self.splits.append(SplitWeights(time, some.read, *self.weights_of_splits(some)))
+            self.splits.append(SplitWeights(time, self.columns, *self.weights_of_splits(some)))
         for some, _, d_sensors in between.pairs:
             changes = self.of_splits(some, d_sensors).sum(axis=0)
             for number in {*some.rows[:, 0].tolist(), *some.rows[:, 1].tolist()}:

@@ -84,14 +84,13 @@ class Splits(NamedTuple):
 
     moments: np.ndarray  # (N,) s
     rows: np.ndarray  # (N, m) numbers of the time points
-    read: np.ndarray  # (w,) columns of the sensors
     basis: np.ndarray  # (N, k, m) weights of the time points in values at the points
     weights: np.ndarray  # (N, k) in the integral, s
     weights_by_share: np.ndarray  # (N, k) their derivatives by the share of the switch
     points_by_share: np.ndarray  # (N, k) those of the points
     values: np.ndarray  # (N, k) of both formulas
     by_sensor: np.ndarray  # (N, k, w)
-    by_parameter: np.ndarray  # (p, N, k)
+    by_parameter: np.ndarray  # (N, k, p)
     rate: np.ndarray  # (N, k) derivatives by the points' shares of the interval
     share_by_sensor: np.ndarray  # (N, m, w) derivatives of the share of the switch by sensors at the time points
     share_by_parameter: np.ndarray  # (N, p)
@@ -100,7 +99,7 @@ class Splits(NamedTuple):
     def signal(self, d_sensors: np.ndarray) -> np.ndarray:
         """The formulas and their derivatives (1 + p, N, k) at the points, from those (N, m, w, p) of sensors."""
         through = np.einsum("nkw,nkm,nmwp->pnk", self.by_sensor, self.basis, d_sensors, optimize=True)
-        return np.concatenate([self.values[None], self.by_parameter + through])
+        return np.concatenate([self.values[None], np.moveaxis(self.by_parameter, 2, 0) + through])
 
     def through_shares(self, summand: np.ndarray, slope: Any, d_sensors: np.ndarray) -> np.ndarray:
         """Derivatives (N, p), through the shares, of integrals of a function (N, k) of the formulas with a slope."""
@@ -276,7 +275,7 @@ class Switches:
         slower = np.where(moves, 1.0 / np.where(moves, rate, 1.0), 0.0)
         basis = rule.basis(share)
         by_points = -np.einsum("nm,nw->nmw", basis, np.where(moves[:, None], by_sensor, 0.0)) * slower[:, None, None]
-        by_parameter = -(np.where(moves, by_parameter, 0.0) * slower).T
+        by_parameter = -np.where(moves[:, None], by_parameter, 0.0) * slower[:, None]
         points = intervals.sensors[intervals.rows[which]][:, :, self.read]
         slope = np.where(moves[:, None], by_sensor, 0.0)
         terms = [rule.last_term(share, without) for without in (0, 1)]
@@ -292,7 +291,7 @@ class Switches:
         return read, np.einsum("km,km->k", basis, intervals.time[points]), self._objective.values
 
     def _linearised(self, function: Any, intervals: Intervals, which: np.ndarray, shares: np.ndarray) -> Any:
-        """Values (k,), derivatives by sensors (k, w) and parameters (p, k), and by shares (k,) of intervals (k,)."""
+        """Values (k,), derivatives by sensors (k, w) and parameters (k, p), and by shares (k,) of intervals (k,)."""
         found = function.linearised(*self._inputs(intervals, which, shares))
         parts = [found.by_sensor[name][:, list(used)] for name, used in self._objective.integrand.components.items()]
         by_sensor = np.hstack([np.zeros((len(shares), 0)), *parts])
@@ -300,7 +299,7 @@ class Switches:
         points, slopes = intervals.rows[which], intervals.rule.slopes(shares)
         along = np.einsum("km,kmw->kw", slopes, intervals.sensors[points][:, :, self.read])
         rate = (by_sensor * along).sum(axis=1) + found.by_time * (slopes * intervals.time[points]).sum(axis=1)
-        return found.value, by_sensor, np.reshape(by_parameter, (len(self._parameters), len(shares))), rate
+        return found.value, by_sensor, np.reshape(by_parameter, (len(self._parameters), len(shares))).T, rate
 
     def _of(self, intervals: Intervals, passage: Passage, choices: Sequence[np.ndarray]) -> Splits | None:
         """The splits at a passage between formulas with these choices (N, .), as far as these are finite.
@@ -319,15 +318,8 @@ class Switches:
         (first, second), half = np.split(np.abs(apart.values), 2, axis=1), len(intervals.rule.shares)
         smooth = (first[:, half - 1] <= POLE * first[:, 0]) & (second[:, 0] <= POLE * second[:, half - 1])
         parts = (behind, fine & tame & ~turned), (before, turned), (apart, _difference(apart, 0, 0)[0] & smooth)
-        found = [_taken(splits, which) for splits, which in parts if which.any()]
-        if len(found) < 2:
-            return found[0] if found else None
-        return Splits(
-            *(
-                first if name == "read" else np.concatenate([first, *others], axis=int(name == "by_parameter"))
-                for name, first, *others in zip(Splits._fields, *found, strict=True)
-            )
-        )
+        found = [[each[which] for each in splits] for splits, which in parts if which.any()]
+        return Splits(*map(np.concatenate, zip(*found, strict=True))) if found else None
 
     def _evaluated(
         self,
@@ -357,14 +349,13 @@ class Switches:
         return Splits(
             (rule.basis(passage.shares.real) * intervals.time[rows]).sum(axis=1),
             rows,
-            self.read,
             rule.basis(np.hstack(every).ravel()).reshape(n, 4 * r, len(rule.nodes)),
             length * np.hstack(of_points),
             length * np.hstack(of_share),
             np.hstack(moving),
             np.hstack(values),
             np.hstack(by_sensor),
-            np.concatenate(by_parameter, axis=2),
+            np.hstack(by_parameter),
             np.hstack(rate),
             passage.by_sensor,
             passage.by_parameter,
@@ -374,16 +365,15 @@ class Switches:
     def _of_formulas(self, intervals: Intervals, which: np.ndarray, points: np.ndarray, choices: np.ndarray) -> Any:
         """As ``_linearised``, at points (N, k) of intervals (N,), of the formulas with choices (N, .)."""
         n, k = points.shape
-        shapes = (n, k), (n, k, len(self.read)), (len(self._parameters), n, k), (n, k)
-        found = [np.zeros(shape, points.dtype) for shape in shapes]
+        shapes = (), (len(self.read),), (len(self._parameters),), ()
+        found = [np.zeros((n, k, *shape), points.dtype) for shape in shapes]
         for each in set(map(tuple, choices.tolist())):
             some = np.flatnonzero((choices == each).all(axis=1))
             new = self._linearised(self._formula(each), intervals, np.repeat(which[some], k), points[some].ravel())
             types = (np.result_type(part, other) for part, other in zip(found, new, strict=True))
             found = [part.astype(dtype, copy=False) for part, dtype in zip(found, types, strict=True)]
-            shape = len(some), k
-            found[0][some], found[1][some] = new[0].reshape(shape), new[1].reshape(*shape, -1)
-            found[2][:, some], found[3][some] = new[2].reshape(-1, *shape), new[3].reshape(shape)
+            for part, other in zip(found, new, strict=True):
+                part[some] = other.reshape(len(some), k, *other.shape[1:])
         return found
 
     def _formula(self, choices: tuple[int, ...]) -> Any:
@@ -397,18 +387,12 @@ def _difference(splits: Splits, near: int, far: int) -> tuple[np.ndarray, ...]:
 
     This is the number of the point next to the switch, ``far`` of that at the end of the interval.
     """
-    numbers = splits.values, splits.rate, np.moveaxis(splits.by_parameter, 0, -1), splits.by_sensor
+    numbers = splits.values, splits.rate, splits.by_parameter, splits.by_sensor
     fine = np.logical_and.reduce([np.isfinite(each).all(axis=tuple(range(1, each.ndim))) for each in numbers])
     first, second = np.split(splits.values, 2, axis=1)
     sizes = np.abs(second - first)
     half = sizes.shape[1] // 2  # points of the rule; the others are time points
     return fine, sizes.max(axis=1), sizes[:, :half][:, near] <= POLE * sizes[:, :half][:, far]
-
-
-def _taken(splits: Splits, which: np.ndarray) -> Splits:
-    """Some of the splits."""
-    some = {name: each[which] for name, each in splits._asdict().items() if name not in ("read", "by_parameter")}
-    return splits._replace(**some, by_parameter=splits.by_parameter[:, which])
 
 
 def _within(shares: np.ndarray) -> np.ndarray:
