@@ -175,7 +175,7 @@ def _add_remarks(root: Element, links: list[Element], elements: list[Element], r
 
 
 def _states(joint: Element, part: str, *attributes: str) -> bool:
-    """Whether one of the attributes of an element in a joint is not zero; what is no number counts, too."""
+    """Whether one of the attributes of an element in a joint is not zero; text that is no number counts, too."""
     stated = joint.find(part)
     return stated is not None and any(_is_not_zero(stated.get(attribute, "").strip()) for attribute in attributes)
 

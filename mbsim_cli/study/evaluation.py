@@ -136,11 +136,10 @@ class SensorAdjoints:
         self._at_splits = dict[float, list[tuple[int, np.ndarray, np.ndarray]]]()
         for column, factor, _, stream in self._streams:
             for split in stream.splits:
-                weights = factor * stream.weight_inside * stream.share(np.array([split.at])) * split.weights
-                for at, row in zip(
-                    split.time.ravel().tolist(), weights.reshape(split.time.size, len(split.read)), strict=True
-                ):
-                    self._at_splits.setdefault(at, []).append((column, split.read, row))
+                weights = factor * stream.of_value(split.weights, split.at)
+                for at, rows in zip(split.time.tolist(), weights, strict=True):
+                    for each, row in zip(at, rows, strict=True):
+                        self._at_splits.setdefault(each, []).append((column, split.read, row))
 
     def __call__(self, first: int, record: "Record", length: np.ndarray | None = None) -> np.ndarray:
         """Adjoints (B, width, p) at the rows of a record; rows inside steps weigh a ``length`` (B,) in integrals."""
@@ -159,8 +158,7 @@ class SensorAdjoints:
                 by_sensors[used, objective.sensors[name]] += factors[:, None] * partial
             splits = None if length is None else stream.splits_inside(record.time, length, record.sensors)
             if splits:
-                of_splits, at = stream.weights_of_splits(splits)
-                of_splits = factor * stream.weight_inside * stream.share(np.array([at])) * of_splits
+                of_splits = factor * stream.of_value(*stream.weights_of_splits(splits))
                 np.add.at(out[:, :, column], (splits.rows[..., None], stream.columns), of_splits)
         if length is not None:
             return out

@@ -172,7 +172,7 @@ class Integrals:
         self.sizes = shrink * self.sizes + np.abs(rows) @ np.abs(length)
 
     def add_split(self, added: np.ndarray | float, error: np.ndarray | float = 0.0) -> None:
-        """Add what a split adds to the integrals (1 + p,), and to their errors by quadrature."""
+        """Add the contribution of splits to the integrals (1 + p,), and to their errors by quadrature."""
         self.sums = self.sums + np.stack(np.broadcast_arrays(added, error, 0.0))
 
     def errors(self, intervals: int) -> np.ndarray:

@@ -338,11 +338,11 @@ class Stream:
         return found
 
     def by_shares(self, splits: Splits) -> np.ndarray:
-        """Derivatives (N,) of what is summed by the shares of switches."""
+        """Derivatives (N,) of the sum by the shares of switches."""
         raise NotImplementedError
 
     def weights_of_splits(self, splits: Splits) -> tuple[np.ndarray, Any]:
-        """Derivatives (N, m, w) of what is summed by sensors, and the value whose ``share`` is a further factor."""
+        """Derivatives (N, m, w) of the sum by sensors, and the value of the signal for ``of_value``."""
         raise NotImplementedError
 
     @property
@@ -376,6 +376,10 @@ class Stream:
     def share(self, value: np.ndarray) -> np.ndarray:
         """Factors (B,) of these where the signal has a value (B,); after the run."""
         return np.ones(len(value))
+
+    def of_value(self, weights: np.ndarray, at: Any) -> np.ndarray:
+        """Derivatives of the value, from those of the sum that ``weights_of_splits`` gives; after the run."""
+        return self.weight_inside * self.share(np.array([at])) * weights
 
     def at_jumps(self, summand: Callable[[np.ndarray], np.ndarray], fewer: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """What jumps add to integrals (q,) of ``summand``, and to derivatives (p,) of the first by their times.

@@ -22,9 +22,7 @@ HALVINGS = 40  # after which a bracket is shorter than that by far
 STEADY = 1e-9  # of the largest size of a number: smaller changes in an interval are round-off about zero
 ROUND_OFF = 1e-12  # the same, of what its sensors would give if nothing cancelled, with all their components
 EVEN = 1e-6  # of an interval, by which that before may be longer or shorter, where a parabola passes through both
-STEEP = (
-    10.0  # times the difference of both formulas on one side of a switch: it is not taken on a side where it is larger
-)
+STEEP = 10.0  # times the difference of both formulas before a switch: not taken behind it where it is larger
 POLE = 3.0  # times the difference at the end of an interval: formulas that differ more at the switch have a pole there
 BEFORE, BEHIND = -1.0, 1.0  # parts of an interval, and signs of both formulas in their difference
 CONTINUOUS = 1e-6  # of the change in an interval, which is left where a number passes zero, else it jumps across
@@ -66,7 +64,7 @@ INSIDE = Rule(SHARES, SHARES, WEIGHTS)
 
 
 class Intervals(NamedTuple):
-    """What objectives read in intervals (c,) with time points (m,) each, whose numbers are ``rows``."""
+    """Sensors in intervals (c,) with time points (m,) each, whose numbers are ``rows``."""
 
     rule: Rule
     rows: np.ndarray  # (c, m)
@@ -76,7 +74,7 @@ class Intervals(NamedTuple):
 
 
 class Splits(NamedTuple):
-    """What N splits add to an integral: integrals over k points each, of the formulas before and behind the switch.
+    """N splits, each an addition to an integral over k points, of the formulas before and behind a switch.
 
     The formula before goes on to the end of the interval; behind the switch the difference of both is added. So terms
     that both have do not count. ``w`` numbers of sensors are read, at m time points, and there are p parameters.
@@ -118,7 +116,7 @@ class Splits(NamedTuple):
 
 
 class Between(NamedTuple):
-    """Splits of intervals between time points, with the times (N, m) and the derivatives (N, m, w, p) of what is read.
+    """Splits between time points, with the times (N, m) and the derivatives (N, m, w, p) of the numbers read.
 
     Rows of time points count from the first new interval.
     """
@@ -212,7 +210,7 @@ class Switches:
         return self._split(Intervals(INSIDE, rows[some], whole.length[some], time, sensors), watched, signs[some])
 
     def _given(self, time: np.ndarray, sensors: np.ndarray) -> tuple[Any, np.ndarray, Any]:
-        """What the integrand is given at time points."""
+        """Inputs of the integrand at time points."""
         read = {name: sensors[:, self._objective.sensors[name]] for name in self._sensors}
         return read, time, self._objective.values
 
@@ -272,19 +270,17 @@ class Switches:
         share = share - np.where(moves & (share > BESIDE), value / np.where(moves, rate, 1.0), 0.0)
         _, by_sensor, by_parameter, rate = self._linearised(switch, intervals, which, share)
         moves = np.isfinite(rate) & (np.real(rate) != 0.0)  # else it has no derivative there, as at rest
-        slower = np.where(moves, 1.0 / np.where(moves, rate, 1.0), 0.0)
-        basis = rule.basis(share)
-        by_points = -np.einsum("nm,nw->nmw", basis, np.where(moves[:, None], by_sensor, 0.0)) * slower[:, None, None]
+        slower, slope = np.where(moves, 1.0 / np.where(moves, rate, 1.0), 0.0), np.where(moves[:, None], by_sensor, 0.0)
+        by_points = -np.einsum("nm,nw->nmw", rule.basis(share), slope) * slower[:, None, None]
         by_parameter = -np.where(moves[:, None], by_parameter, 0.0) * slower[:, None]
         points = intervals.sensors[intervals.rows[which]][:, :, self.read]
-        slope = np.where(moves[:, None], by_sensor, 0.0)
         terms = [rule.last_term(share, without) for without in (0, 1)]
         last, before_last = (np.abs(np.einsum("nw,nm,nmw->n", slope, term, points) * slower) for term in terms)
         fall = np.divide(last, before_last, out=np.ones_like(last), where=before_last > 0.0)
         return Passage(which, share, high, by_points, by_parameter, last * np.minimum(fall, 1.0))
 
     def _inputs(self, intervals: Intervals, which: np.ndarray, shares: np.ndarray) -> tuple[Any, np.ndarray, Any]:
-        """What the integrand is given at shares (k,) of intervals (k,)."""
+        """Inputs of the integrand at shares (k,) of intervals (k,)."""
         basis, points = intervals.rule.basis(shares), intervals.rows[which]
         rows = {name: self._objective.sensors[name] for name in self._sensors}
         read = {name: np.einsum("km,kmw->kw", basis, intervals.sensors[points, row]) for name, row in rows.items()}
@@ -332,10 +328,9 @@ class Switches:
         """The splits with both formulas on these parts of the interval, ``beside`` the switch by a share of it."""
         rule, which, n, r = intervals.rule, passage.which, len(passage.which), len(intervals.rule.shares)
         rows, length, none = intervals.rows[which], intervals.length[which][:, None], np.zeros((n, r))
-        found = list[Any]()
+        found, there = list[Any](), rule.shares >= passage.behind[:, None]
         for choice, part, sign in zip(choices, parts, (BEFORE, BEHIND), strict=True):
             # the rule on a part of the interval, in place of its points that lie there
-            there = rule.shares >= passage.behind[:, None]
             here = np.where(there == (part == BEHIND), rule.weights, 0.0)
             end = _within(passage.shares + part * beside)[:, None]
             long, points = (1.0 - end, end + (1.0 - end) * rule.shares) if part == BEHIND else (end, end * rule.shares)

@@ -51,7 +51,7 @@ class Integrand:
         return tuple(self._expressions.chain((name, 1.0) for name in self._names))
 
     def corners(self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None) -> Any:
-        """Whether f has a corner or a jump in each interval (B - 1,) between instants, such as a time step."""
+        """Whether f has a corner in each interval (B - 1,) between instants, other than by switches."""
         return self._program.corners(self._inputs(sensors, t, values), len(t))
 
     def value(self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None) -> Any:
@@ -81,7 +81,7 @@ class Integrand:
         return [self._with(program) for program in self._program.switches]
 
     def choices(self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None) -> Any:
-        """What formula it chooses: integers (B, .)."""
+        """Its choices of a formula: integers (B, .)."""
         return self._program.choices(self._inputs(sensors, t, values), len(t))
 
     def frozen(self, choices: Sequence[int]) -> "Integrand":

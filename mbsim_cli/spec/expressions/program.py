@@ -195,7 +195,7 @@ _CORNERS = ("norm", "hypot", "sqrt", "power")  # the last two with exponents tha
 
 Step = tuple[Elementary, tuple[int, ...]]  # an operation, and the places of its arguments
 
-# What a step chooses, from its value and arguments, and the step with that choice alone.
+# The choice of a step, from its value and arguments, and the step with that choice alone.
 
 _CHOICES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("less", "less_equal", "sign"), lambda value, *a: value),
@@ -274,7 +274,7 @@ class Program:
         return list(found.values())
 
     def choices(self, inputs: Sequence[Any], count: int) -> np.ndarray:
-        """What each step that chooses does at the inputs (count,): integers (count, number of such steps)."""
+        """The choice of each step that has one, at the inputs (count,): integers (count, number of such steps)."""
         with np.errstate(all="ignore"):
             values = [np.broadcast_to(np.real(value), (count,)) for value in self._values(inputs)]
             found = [
