@@ -54,7 +54,7 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
     if kind == "missing":
         return source.issue(path[:-1], f"key {path[-1]!r} is missing", key=True)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
-        return _union_issue(path, context, error["input"], source, _example(classes, data, path))
+        return _union_issue(path, context, error["input"], source, _right(classes, data, path))
     if kind == "literal_error":
         value, expected = error["input"], context["expected"]
         choices = re.findall(r"'([^']*)'", expected)
@@ -69,13 +69,12 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
         hint = _in_the_unit(unit_in(_description(classes, data, path)), context.get("hint"))
         return source.issue(path, error["msg"], hint, offset=context.get("offset"))
     if kind in ("too_short", "too_long"):
-        meant = re.split("[.;] ", _description(classes, data, path))[0].rstrip(".")
         marks = marks_of(_field(classes, data, path))
-        return source.issue(path, _count(context, marks), meant[:1].lower() + meant[1:])
+        return source.issue(path, _count(context, marks), _meaning(classes, data, path))
     if kind in ("greater_than_equal", "less_than_equal"):
         bound = context.get("ge", context.get("le"))
         return source.issue(path, f"must be {'at least' if 'ge' in context else 'at most'} {bound}")
-    hint = _example(classes, data, path) if kind in _OF_ENTRIES else None
+    hint = _right(classes, data, path) if kind in _OF_ENTRIES else None
     return source.issue(path, _PLAIN.get(kind) or error["msg"][:200], hint)
 
 
@@ -97,14 +96,14 @@ def marks_of(entry: Any) -> list[Any]:
     return found
 
 
-def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: "Source", example: str | None) -> Issue:
+def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: "Source", right: str | None) -> Issue:
     expected = re.findall(r"'(type=|<)(\w[\w ]*)>?'", context.get("expected_tags", ""))
     words = [word for _, word in expected]
     if not any(mark == "type=" for mark, _ in expected):
         kinds = list(dict.fromkeys(_KIND_WORDS.get(word, word) for word in words))
-        return source.issue(path, f"must be {' or '.join(kinds)}")
+        return source.issue(path, f"must be {' or '.join(kinds)}", right)
     if not isinstance(value, dict):
-        return source.issue(path, "must be a mapping with a type", example)
+        return source.issue(path, "must be a mapping with a type", right)
     if "type" not in value:
         misspelt = next((key for key in value if sorted(key.lower()) == sorted("type") or key.lower() == "typ"), None)
         if misspelt is not None:
@@ -127,6 +126,17 @@ def _description(classes: Mapping[int, Any], data: Any, path: Path) -> str:
     """The description of the key at a path; empty if there is none."""
     entry = _field(classes, data, path)
     return (entry.description or "") if entry else ""
+
+
+def _meaning(classes: Mapping[int, Any], data: Any, path: Path) -> str:
+    """What the key at a path means, in a few words; empty if that is not known."""
+    meant = re.split("[.;] ", _description(classes, data, path))[0].rstrip(".")
+    return meant[:1].lower() + meant[1:]
+
+
+def _right(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
+    """A hint on what would be right at a path: an example, else what the key means."""
+    return _example(classes, data, path) or _meaning(classes, data, path) or None
 
 
 def _example(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
