@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from threading import local
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import numpy as np
 
@@ -471,6 +472,7 @@ class Model:
 
         Returns (p,), without an estimate of the discretisation error. ``rho`` as of ``run``. One run and its adjoint in
         complex numbers: UsageError for natural coordinates, bodies that deform, and other analyses without an adjoint.
+        Warns (UserWarning) where forces may have corners: second derivatives lack a term where the motion passes one.
         """
         return self._hessian_columns(rho, np.reshape(direction, (-1, 1)), objective, replaced)[:, 0]
 
@@ -484,6 +486,7 @@ class Model:
     def _hessian_columns(
         self, rho: Values | None, directions: np.ndarray, objective: str | None, replaced: dict[str, Any]
     ) -> np.ndarray:
+        from mbsim_cli.solve.breakpoints import bends
         from mbsim_cli.study.second_derivatives import hessian_vector
 
         require_distinct(replaced, self.parameters)
@@ -493,10 +496,14 @@ class Model:
         if replaced.setdefault("sensitivity", "adjoint") != "adjoint":
             raise UsageError("second derivatives are those of the adjoint; leave sensitivity out")
         plan, _ = self._plan(rho, replaced)
-        if isinstance(plan.assembled.problem.model.tree, FlexibleTree):
+        problem = plan.assembled.problem
+        if isinstance(problem.model.tree, FlexibleTree):
             raise UsageError("models with bodies that deform have no second derivatives")
-        if plan.assembled.problem.options.natural:
+        if problem.options.natural:
             raise UsageError("natural coordinates have no second derivatives; take coordinates of joints")
+        if problem.options.analysis == "forward_dynamics" and bends(problem):
+            corners = "second derivatives lack a term where the motion passes a corner of a force, as of max, abs or if"
+            warn(f"{corners}; round corners off over a width that steps resolve", stacklevel=3)
         columns = [hessian_vector(plan.assembled, name, d, self._listener) for d in directions.T.astype(float)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 

@@ -3,6 +3,8 @@
 In plain Python: adjoints in complex numbers take minutes to compile.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,27 @@ def test_parameters_without_derivatives_and_what_is_refused(tmp_path):
     ):
         with pytest.raises(UsageError, match=sentence):
             model.hessian_vector(*arguments[0], **arguments[1])
+
+
+STOPPED = """mbsim: 1
+gravity: [0, 0, 0]
+parameters: {x0: -0.001}
+bodies: {ball: {mass: 1}}
+joints:
+  slide:
+    {type: prismatic, bodies: [ground, ball], point: [origin, center_of_mass], axis: x,
+    initial: {displacement: x0, velocity: 1}}
+sensors: {x: {type: coordinate, coordinate: slide.displacement}}
+forces: {wall: {type: drive, coordinate: slide.displacement, value: "CORNER"}}
+analysis: {step: 1e-3, duration: 2e-3}
+objectives: {end: {final: x}}
+"""
+
+
+def test_corners_of_forces_are_warned_of():
+    """A mass that meets a spring at t = -x0: the second derivative by x0 is all of the corner."""
+    with pytest.warns(UserWarning, match="lack a term where the motion passes a corner of a force, as of max"):
+        mbsim.loads(STOPPED.replace("CORNER", "-900*max(x, 0)")).hessian()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mbsim.loads(STOPPED.replace("CORNER", "-450*(x + sqrt(x**2 + 1e-6))")).hessian()
