@@ -89,7 +89,7 @@ def _robot(
 ) -> tuple[dict[str, int], list[str]]:
     """Write a model as a robot; return counts of its parts, and remarks on features that the format lacks."""
     from mbsim_cli.cli.init import write_new
-    from mbsim_cli.exchange.mjcf import mjcf_of
+    from mbsim_cli.exchange.mjcf_writing import mjcf_of
     from mbsim_cli.exchange.urdf import urdf_of
     from mbsim_cli.study.robots import robot_of
 

@@ -1,8 +1,7 @@
-"""Mechanisms in MJCF: read as MuJoCo compiles them (extra ``import``), written as bodies within bodies."""
+"""Mechanisms in MJCF, read as MuJoCo compiles them (extra ``import``)."""
 
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
@@ -10,24 +9,22 @@ from mbsim_cli.errors import InputOutputError, UsageError, counted
 from mbsim_cli.exchange.robot import (
     FORCES,
     GROUND,
-    INERTIA,
     NO_POINTS,
     Body,
     Coupling,
     Joint,
+    Line,
     Motor,
     Names,
     Robot,
     Visual,
-    digits,
-    quaternion_of,
     rotation_of,
 )
-from mbsim_cli.exchange.xml import laid_out, words
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
-CONNECT, WELD, EQUAL_JOINTS = range(3)  # mjtEq
+CONNECT, WELD, EQUAL_JOINTS, EQUAL_TENDONS = range(4)  # mjtEq
 _KINDS = {SLIDE: "prismatic", HINGE: "revolute"}
+SITE = 3  # mjtWrap
 _TO_JOINT = (0, 1)  # mjtTrn: a joint, also in the axes of its parent
 _SHOWN_GROUPS = 3  # groups of shapes shown by default; others mostly serve contacts
 
@@ -79,10 +76,13 @@ class _Reader:
         self._by_joint: dict[int, Joint] = {}
         for number in range(1, model.nbody):
             self._add_body(number)
+        self._left = set(range(model.ntendon))  # tendons that are not taken over
         self._add_loops()
+        self._add_springs()
         self._add_motors()
         self._add_visuals()
-        sites = Names([*NO_POINTS, *(joint.name for joint in self.robot.joints)])
+        points = [joint.name for joint in self.robot.joints] + [line.name for line in self.robot.lines]
+        sites = Names([*NO_POINTS, *points])
         for number in range(model.nsite):
             site = sites.add(self._named("SITE", number) or f"site{number}")
             body = self._body_names[model.site_bodyid[number]]
@@ -176,10 +176,54 @@ class _Reader:
                 bodies, places, turn = self._closed(number, kind, data)
                 shape, turn = ("fixed", turn) if welds else ("spherical", np.eye(3))
                 self.robot.joints.append(Joint(self._joints.add(label), shape, bodies, places, turn, closes=True))
-            elif kind == EQUAL_JOINTS and self._equal(number, label, data):
+            elif (kind == EQUAL_JOINTS and self._equal(number, label, data)) or (
+                kind == EQUAL_TENDONS and self._hold(number, data)
+            ):
                 continue
             else:
                 self.robot.remarks.append(f"not taken over: equality constraint {label}")
+
+    def _add_springs(self) -> None:
+        """Add tendons between two sites that have a linear spring or damper, and no constant length."""
+        model, lines = self._model, self.robot.lines
+        for tendon in sorted(self._left):
+            low, high = model.tendon_lengthspring[tendon]
+            stiffness = 0.0 if self._is_off("SPRING") else float(model.tendon_stiffness[tendon])
+            damping = 0.0 if self._is_off("DAMPER") else float(model.tendon_damping[tendon])
+            bent = (model.tendon_stiffnesspoly, model.tendon_dampingpoly, model.tendon_springyield)
+            is_linear = not any(np.any(numbers[tendon]) for numbers in bent) and (low == high or not stiffness)
+            if (stiffness or damping) and is_linear and self._add_line(tendon, float(low)):
+                lines[-1].stiffness, lines[-1].damping = stiffness, damping
+
+    def _add_line(self, tendon: int, length: float, is_rigid: bool = False) -> bool:
+        """Add a tendon between two sites as a line; False where it is another one, or within one body."""
+        model, first = self._model, int(self._model.tendon_adr[tendon])
+        if model.tendon_num[tendon] != 2 or np.any(model.wrap_type[first : first + 2] != SITE):
+            return False
+        sites = model.wrap_objid[first : first + 2]
+        one, other = (self._body_names[model.site_bodyid[site]] for site in sites)
+        if one == other:
+            return False
+        label = self._named("TENDON", tendon) or f"tendon{tendon + 1}"
+        names = Names([*NO_POINTS, *self._joints.values(), *self._of_forces()])
+        places = np.array(model.site_pos[sites])
+        self.robot.lines.append(Line(names.add(label), (one, other), places, length, is_rigid=is_rigid))
+        self._left.discard(tendon)
+        limited = model.tendon_limited[tendon] and self._has_limits
+        if limited or model.tendon_frictionloss[tendon] or model.tendon_armature[tendon]:
+            self.robot.remarks.append(f"not taken over: limits, dry friction and armature of tendon {label}")
+        return True
+
+    def _of_forces(self) -> list[str]:
+        """Names that forces of joints may have, and those of lines."""
+        lines = [line.name for line in self.robot.lines]
+        return lines + [f"{joint.name}_{part}" for joint in self.robot.joints for part in FORCES]
+
+    def _hold(self, number: int, data: np.ndarray) -> bool:
+        """Add the constant length of one tendon; False where it follows another."""
+        tendon = int(self._model.eq_obj1id[number])
+        length = float(self._model.tendon_length0[tendon] + data[0])
+        return self._model.eq_obj2id[number] < 0 and self._add_line(tendon, length, is_rigid=True)
 
     def _closed(self, number: int, kind: int, data: np.ndarray) -> tuple[tuple[str, str], np.ndarray, np.ndarray]:
         """The two bodies of a connection or weld, its point in each [m], and the second's axes in the first one's."""
@@ -215,7 +259,7 @@ class _Reader:
         Their armatures and damping act on the joint, whatever their force is.
         """
         model = self._model
-        names = Names(f"{joint.name}_{part}" for joint in self.robot.joints for part in FORCES)
+        names = Names(self._of_forces())
         for number in range(model.nactuator):
             label = self._named("ACTUATOR", number) or f"motor{number + 1}"
             at = int(model.actuator_trnid[number, 0])
@@ -300,7 +344,7 @@ class _Reader:
                 ("compensation of gravity (gravcomp)", np.any(model.body_gravcomp)),
                 ("forces of the medium (density, viscosity)", model.opt.density or model.opt.viscosity),
                 (f"{counted(model.ngeom, 'shape')} (masses count) and contacts", model.ngeom),
-                (counted(model.ntendon, "tendon"), model.ntendon),
+                (counted(len(self._left), "tendon"), self._left),
                 (counted(model.nsensor, "sensor"), model.nsensor),
                 (f"{counted(model.nkey - 1, 'keyframe')} after the first", model.nkey > 1),
                 (f"the motion of {counted(model.nmocap, 'mocap body')}, fixed at the start", model.nmocap),
@@ -321,251 +365,3 @@ class _Reader:
             for number in range(model.nactuator)
             if model.actuator_dampingpoly[number].any()
         ]
-
-
-# Writing: nested bodies in the pose of zero coordinates; the initial state is a keyframe.
-
-
-_JOINTS = {"revolute": "hinge", "prismatic": "slide", "spherical": "ball"}
-_CLOSING = {"spherical": "connect", "fixed": "weld"}
-_REFUSED = 1e-15  # kg and kg m^2: MuJoCo refuses bodies that move with less
-_LEAST = 2e-15  # written for zeros
-_NEGLIGIBLE = 1e-9  # largest share of _LEAST in the inertia of a body
-_LEAST_FULL = 1e-13  # kg m^2: MuJoCo takes smaller moments about principal axes only, its bound is 1e-14
-_ROUND_OFF = 1e-12  # of moments, relative to the largest, and of lengths
-
-
-def mjcf_of(robot: Robot) -> str:
-    """The text of an MJCF file; what MJCF cannot state is added to the robot's remarks."""
-    root = Element("mujoco", model=robot.name)
-    SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
-    SubElement(root, "option", gravity=words(robot.gravity))
-    start: list[float] = []
-    rates: list[float] = []
-    bodies = {body.name: body for body in robot.bodies}
-    carried: dict[str, list[Joint]] = {}  # joints to children, by parent body
-    for joint in robot.joints:
-        if not joint.closes:
-            carried.setdefault(joint.bodies[0], []).append(joint)
-    inertias, names = _Inertias(robot), Names(joint.name for joint in robot.joints)
-    world = SubElement(root, "worldbody")
-    pending = [(joint, world) for joint in reversed(carried.get(GROUND, []))]
-    while pending:  # depth first, as the format numbers coordinates
-        joint, parent = pending.pop()
-        chain = _chain(joint, bodies, carried)
-        body = bodies[chain[-1].bodies[1]]
-        inner = _write_body(parent, chain, body.name, inertias.of(body, joint.kind != "fixed"), names, start, rates)
-        pending += [(below, inner) for below in reversed(carried.get(chain[-1].bodies[1], []))]
-    _add_equalities(root, robot)
-    inertias.remark()
-    if robot.motors:
-        actuators = SubElement(root, "actuator")
-        for motor in robot.motors:
-            SubElement(actuators, "motor", name=motor.name, joint=motor.joint, gear=digits(motor.gear))
-    if start:
-        velocity = {"qvel": words(rates)} if any(rates) else {}
-        SubElement(SubElement(root, "keyframe"), "key", {"name": "start", "qpos": words(start)} | velocity)
-    return laid_out(root, robot)
-
-
-def _chain(joint: Joint, bodies: dict[str, Body], carried: dict[str, list[Joint]]) -> list[Joint]:
-    """A joint and those that follow it over massless bodies, which become several joints of one body in MJCF.
-
-    In MuJoCo no rotation follows a ball in the same body.
-    """
-    chain = [joint]
-    while chain[-1].kind in _JOINTS:
-        body = bodies[chain[-1].bodies[1]]
-        below = carried.get(body.name, [])
-        if not body.is_massless or len(below) != 1 or below[0].kind not in _JOINTS:
-            break
-        if below[0].kind != "prismatic" and any(joint.kind == "spherical" for joint in chain):
-            break
-        chain.append(below[0])
-    return chain
-
-
-class _Inertias:
-    """Masses and inertias that MuJoCo accepts, for the same motion; ``remark`` lists those that are not the model's."""
-
-    def __init__(self, robot: Robot):
-        self._remarks = robot.remarks
-        self._replaced: list[str] = []
-        self._filled: list[str] = []
-        self._refused: list[str] = []
-        self._axes: dict[str, np.ndarray] = {GROUND: np.zeros((0, 3))}  # about which a body turns, at zero coordinates
-        bodies = {body.name: body for body in robot.bodies}
-        tree = [joint for joint in robot.joints if not joint.closes]
-        lengths = [np.abs((joint.places[1], bodies[joint.bodies[1]].center)).max() for joint in tree]
-        turned, shifted, slides = [], [], {GROUND: False}  # moments that joints feel, and masses
-        for joint in tree:
-            own = {"revolute": joint.axis[None], "spherical": np.eye(3), "floating": np.eye(3)}.get(joint.kind)
-            before, body = self._axes[joint.bodies[0]] @ joint.turn, bodies[joint.bodies[1]]
-            self._axes[body.name] = before if own is None else np.concatenate([before, own])
-            slides[body.name] = slides[joint.bodies[0]] or joint.kind in ("prismatic", "floating")
-            lever = np.linalg.norm(body.center - joint.places[1])
-            around = body.mass * lever**2 if lever > _ROUND_OFF * max(lengths) else 0.0
-            moment = np.abs(body.inertia).max()
-            if len(self._axes[body.name]):
-                turned.append(
-                    max(around, joint.armature * (joint.kind == "revolute"), moment * (moment > _noise(body)))
-                )
-            if slides[body.name]:
-                shifted.append(max(body.mass, joint.armature * (joint.kind == "prismatic")))
-        of_moments, of_mass = (
-            _NEGLIGIBLE * min(filter(None, sizes), default=0.0) > _LEAST for sizes in (turned, turned + shifted)
-        )
-        self._is_negligible = np.array([of_mass, of_moments, of_moments, of_moments])
-
-    def of(self, body: Body, moves: bool) -> dict[str, str] | None:
-        """Attributes of the ``inertial`` of a body; None for one without mass that is fixed to another."""
-        if body.is_massless and not moves:
-            return None
-        inertia, turns = body.inertia, len(self._axes[body.name]) > 0
-        moments, axes = np.linalg.eigh(inertia)
-        noise = max(_noise(body), _ROUND_OFF * moments[2])
-        only = self._only_moment(body, moments)
-        is_filled = only > noise and (_excess(moments) > noise or (moves and moments[0] < _REFUSED))
-        if is_filled:
-            inertia, moments, axes = only * np.eye(3), np.full(3, only), np.eye(3)
-        numbers, excess = np.array([body.mass, *moments]), _excess(moments)
-        lacks = moves & (numbers < _REFUSED)
-        are_zero = np.abs(numbers) <= [0.0, noise, noise, noise]
-        stated = {"pos": words(body.center)}
-        if excess > noise or (lacks & [True, turns, turns, turns] & ~(are_zero & self._is_negligible)).any():
-            self._refused.append(body.name)
-            inertia = body.inertia
-        else:
-            if is_filled:
-                self._filled.append(body.name)
-            if lacks.any():
-                self._replaced.append(body.name)
-            if lacks.any() or moments[0] < _LEAST_FULL or excess > -noise:  # MuJoCo's own principal axes are off
-                numbers = np.where(lacks, _LEAST, np.maximum(numbers, 0.0))
-                numbers[1] = max(numbers[1], numbers[3] - numbers[2])
-                axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
-                stated |= {"quat": words(quaternion_of(axes)), "mass": digits(numbers[0])}
-                return stated | {"diaginertia": words(numbers[1:])}
-        return stated | {"mass": digits(body.mass), "fullinertia": words(inertia[at] for at in INERTIA.values())}
-
-    def _only_moment(self, body: Body, moments: np.ndarray) -> float:
-        """The moment about the only axis that a body turns about, the largest if it does not turn; 0 for more axes."""
-        axes = self._axes[body.name]
-        if not len(axes):
-            return moments[2]
-        first = axes[0] / np.linalg.norm(axes[0])
-        is_only = np.abs(np.cross(first, axes)).max() < 1e-9 * np.abs(axes).max()
-        return first @ body.inertia @ first if is_only else 0.0
-
-    def remark(self) -> None:
-        """List the bodies whose numbers are others than in the model, and those that MuJoCo refuses."""
-        for what, names, how in (
-            ("moving bodies without mass or inertia: zeros of", self._replaced, f"as {_LEAST:g}"),
-            ("inertias that are zero or impossible: those of", self._filled, "with the same moment about all axes"),
-        ):
-            if names:
-                sentence = f"MuJoCo refuses {what} {', '.join(names)} were written {how}"
-                self._remarks.append(f"{sentence}; the motion is the same")
-        if self._refused:
-            why = f"it needs {_REFUSED:g} kg and kg m^2 of all that moves, and inertias that a body can have"
-            self._remarks.append(f"MuJoCo refuses the file: {why}; correct {', '.join(self._refused)}")
-
-
-def _noise(body: Body) -> float:
-    """Round-off of moments of inertia that were shifted to the centre of mass [kg m^2]."""
-    return _ROUND_OFF * body.mass * float(body.center @ body.center)
-
-
-def _excess(moments: np.ndarray) -> float:
-    """The largest moment minus the sum of the others, positive for inertias that no body can have [kg m^2]."""
-    return moments[2] - moments[1] - moments[0]
-
-
-def _write_body(
-    parent: Element,
-    chain: list[Joint],
-    name: str,
-    inertial: dict[str, str] | None,
-    names: Names,
-    start: list[float],
-    rates: list[float],
-) -> Element:
-    """Add a body with its joints, the outer first; their initial coordinates and velocities are appended.
-
-    A joint that floats on another body becomes three slides and a ball, as MuJoCo's float in the world only.
-    """
-    place, turn = np.zeros(3), np.eye(3)  # of the body at zero coordinates
-    for joint in chain:
-        place = place + turn @ (joint.places[0] - joint.turn @ joint.places[1])
-        turn = turn @ joint.turn
-    made = SubElement(parent, "body", name=name, pos=words(place), quat=words(quaternion_of(turn)))
-    if inertial is not None:
-        SubElement(made, "inertial", inertial)
-    if chain[0].kind == "floating":
-        velocity, spin = np.split(chain[0].rates, 2)
-        velocity = velocity - np.cross(spin, turn @ chain[0].places[1])  # of the origin
-        if chain[0].bodies[0] == GROUND:
-            SubElement(made, "freejoint", name=chain[0].name)
-            start += [*place, *quaternion_of(turn)]
-        else:
-            for letter, axis in zip("xyz", np.eye(3), strict=True):
-                SubElement(made, "joint", name=names.add(f"{chain[0].name}_{letter}"), type="slide", axis=words(axis))
-            SubElement(made, "joint", name=chain[0].name, type="ball")
-            start += [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
-            velocity = turn.T @ velocity
-        rates += [*velocity, *(turn.T @ spin)]
-    anchors, turns = [chain[-1].places[1]], [np.eye(3)]  # from the innermost outwards; turns: the body in the joint's
-    for outer, inner in zip(chain[-2::-1], chain[:0:-1], strict=True):
-        turns.append(inner.turn @ turns[-1])
-        anchors.append(anchors[-1] + turns[-1].T @ (outer.places[1] - inner.places[0]))
-    for joint, anchor, from_body in zip(chain, reversed(anchors), reversed(turns), strict=True):
-        if joint.kind in _JOINTS:
-            _write_joint(made, joint, anchor, from_body.T @ joint.axis)
-            start += [joint.start] if joint.coordinate else [1.0, 0.0, 0.0, 0.0]
-            rates += list(joint.rates if joint.coordinate else from_body.T @ joint.turn.T @ joint.rates)
-    return made
-
-
-def _write_joint(body: Element, joint: Joint, anchor: np.ndarray, axis: np.ndarray) -> None:
-    stated = {"name": joint.name, "type": _JOINTS[joint.kind], "pos": words(anchor)}
-    if joint.coordinate:
-        stated["axis"] = words(axis)
-        for name, value in (("damping", joint.damping), ("armature", joint.armature), ("frictionloss", joint.loss)):
-            stated |= {name: digits(value)} if value else {}
-        if joint.stiffness:
-            stated |= {"stiffness": digits(joint.stiffness), "springref": digits(joint.natural)}
-        if joint.limits is not None:
-            stated["range"] = words(joint.limits)
-    SubElement(body, "joint", stated)
-
-
-def _add_equalities(root: Element, robot: Robot) -> None:
-    """Joints that close loops, between sites, and couplings.
-
-    An ``anchor`` would not do: MuJoCo takes its place in the second body from the pose of zero coordinates.
-    """
-    equality = Element("equality")
-    owners = {joint.coordinate: joint.name for joint in robot.joints if joint.coordinate}
-    elements = {body.get("name", GROUND): body for body in root.iter() if body.tag in ("worldbody", "body")}
-    for joint in robot.joints:
-        if not joint.closes:
-            continue
-        if joint.kind not in _CLOSING or not elements.keys() >= {*joint.bodies}:  # chains unite bodies without mass
-            robot.remarks.append(f"not stated: loop closed by the {joint.kind} joint {joint.name}")
-            continue
-        sites = {"site1": f"{joint.name}_1", "site2": f"{joint.name}_2"}
-        turns = (joint.turn, np.eye(3))
-        for site, body, place, turn in zip(sites.values(), joint.bodies, joint.places, turns, strict=True):
-            SubElement(elements[body], "site", name=site, pos=words(place), quat=words(quaternion_of(turn)))
-        SubElement(equality, _CLOSING[joint.kind], sites | {"name": joint.name})
-    for coupling in robot.couplings:
-        names = [owners.get(coordinate) for coordinate in coupling.terms]
-        if len(names) > 2 or None in names:
-            robot.remarks.append(f"not stated: coupling {coupling.name}")
-            continue
-        own, *rest = coupling.terms.values()
-        polynomial = [coupling.offset / own, -rest[0] / own if rest else 0.0, 0.0, 0.0, 0.0]
-        joints = {f"joint{k}": name for k, name in enumerate(map(str, names), 1)}
-        SubElement(equality, "joint", joints | {"name": coupling.name, "polycoef": words(polynomial)})
-    if len(equality):
-        root.append(equality)

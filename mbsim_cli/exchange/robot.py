@@ -85,6 +85,23 @@ class Coupling:
 
 
 @dataclass
+class Line:
+    """A spring with a damper along the line between two points; ``is_rigid``: their distance is constant instead.
+
+    ``places`` (2, 3) are those of the points in the axes of their bodies [m], ``length`` that without force, or the
+    constant one [m].
+    """
+
+    name: str
+    bodies: tuple[str, str]
+    places: np.ndarray
+    length: float
+    stiffness: float = 0.0
+    damping: float = 0.0
+    is_rigid: bool = False
+
+
+@dataclass
 class Motor:
     """A generalised force [N m or N] on the coordinate q of a joint: ``gear`` times f, of a motor or a servo.
 
@@ -167,6 +184,7 @@ class Robot:
     bodies: list[Body] = field(default_factory=list)
     joints: list[Joint] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
     motors: list[Motor] = field(default_factory=list)
     sites: list[tuple[str, str, np.ndarray]] = field(default_factory=list)  # name, body, place
     visuals: list[Visual] = field(default_factory=list)
@@ -188,10 +206,29 @@ def rotation_of(quaternion: np.ndarray) -> np.ndarray:
     )
 
 
+def distance_of(robot: Robot, line: Line, moved: bool) -> float:
+    """The distance of the points of a line [m]: at the start where ``moved``, else at zero coordinates."""
+    poses = {GROUND: (np.zeros(3), np.eye(3))}
+    for joint in robot.joints:  # parents before children
+        if joint.closes or joint.bodies[0] not in poses:
+            continue
+        place, turn = poses[joint.bodies[0]]
+        own, shift = joint.turn, np.zeros(3)
+        if moved and joint.kind == "revolute":
+            own = own @ rotation_of(np.append(np.cos(joint.start / 2.0), np.sin(joint.start / 2.0) * joint.axis))
+        elif moved and joint.kind == "prismatic":
+            shift = own @ joint.axis * joint.start
+        poses[joint.bodies[1]] = place + turn @ (joint.places[0] + shift - own @ joint.places[1]), turn @ own
+    first, second = (
+        poses[body][0] + poses[body][1] @ place for body, place in zip(line.bodies, line.places, strict=True)
+    )
+    return float(np.linalg.norm(second - first))
+
+
 def require_finite(robot: Robot) -> None:
     """Raise InputOutputError for numbers that are not finite; an end that has no limit may be infinite."""
-    parts: list[Body | Joint | Coupling | Motor] = [*robot.bodies, *robot.joints, *robot.couplings, *robot.motors]
-    for part in parts:
+    parts: list[Body | Joint | Coupling | Line | Motor] = [*robot.bodies, *robot.joints, *robot.couplings]
+    for part in [*parts, *robot.lines, *robot.motors]:
         for key, value in vars(part).items():
             numbers = np.array([*value.values()] if isinstance(value, dict) else value)
             if key == "limits" and value is not None:
@@ -285,6 +322,9 @@ def _lines(robot: Robot, stops: bool) -> Iterator[str]:
         yield f"  {joint.name}: {{{first}: {_vector(joint.places[0])}, {second}: {_vector(joint.places[1])}}}"
     for name, owner, place in robot.sites:
         yield f"  {name}: {{{owner}: {_vector(place)}}}"
+    for line in robot.lines:
+        first, second = (f"{body}: {_vector(place)}" for body, place in zip(line.bodies, line.places, strict=True))
+        yield f"  {line.name}: {{{first}, {second}}}"
     yield ""
     yield from _vectors(robot)
     yield "bodies:"
@@ -295,11 +335,14 @@ def _lines(robot: Robot, stops: bool) -> Iterator[str]:
     for joint in robot.joints:
         yield f"  {joint.name}: {_joint(joint)}"
     yield ""
-    if robot.couplings:
+    rigid = [line for line in robot.lines if line.is_rigid]
+    if robot.couplings or rigid:
         yield "constraints:"
         for coupling in robot.couplings:
             terms = ", ".join(f"{name}: {digits(weight)}" for name, weight in coupling.terms.items())
             yield f"  {coupling.name}: {{type: coupling, terms: {{{terms}}}, offset: {digits(coupling.offset)}}}"
+        for line in rigid:
+            yield f"  {line.name}: {{type: distance, points: {_ends(line)}, distance: {digits(line.length)}}}"
         yield ""
     yield from _forces(robot, stops)
     if moving := [joint for joint in robot.joints if joint.coordinate and not joint.closes]:
@@ -438,6 +481,11 @@ def _forces(robot: Robot, stops: bool) -> Iterator[str]:
         elif joint.damping:
             force = {"type": "viscous_friction"} | force | {"damping": digits(joint.damping)}
             rows.append(f"  {joint.name}_damping: {_mapping(force)}")
+    for line in robot.lines:
+        if not line.is_rigid:
+            force = {"type": "spring_damper", "points": _ends(line), "stiffness": digits(line.stiffness)}
+            force |= {"damping": digits(line.damping), "natural_length": digits(line.length)}
+            rows.append(f"  {line.name}: {_mapping(force)}")
     for motor in robot.motors:
         where = kinds[motor.joint].coordinate
         rows.append(f"  {motor.name}: {{type: drive, coordinate: {where}, value: {motor.value(where)}}}")
@@ -463,6 +511,12 @@ def _forces(robot: Robot, stops: bool) -> Iterator[str]:
             bounds = {} if motor.range is None else {"bounds": _vector(np.array(motor.range))}
             yield f"  {motor.name}_command: {_mapping({'value': digits(motor.command)} | bounds)}"
         yield ""
+
+
+def _ends(line: Line) -> str:
+    """The points of a line, which have its name."""
+    first, second = line.bodies
+    return f"[{first}.{line.name}, {second}.{line.name}]"
 
 
 def _mapping(entries: dict[str, str]) -> str:

@@ -239,6 +239,8 @@ def _remark(robot: Robot) -> None:
     remarks += [f"not stated: loop closed by joint {joint.name}" for joint in robot.joints if joint.closes]
     for what, names in (
         ("springs", [joint.name for joint in robot.joints if joint.stiffness]),
+        ("springs and dampers between points", [line.name for line in robot.lines if not line.is_rigid]),
+        ("constant distances", [line.name for line in robot.lines if line.is_rigid]),
         ("armatures", [joint.name for joint in robot.joints if joint.armature]),
         ("initial positions", [joint.name for joint in robot.joints if joint.start]),
         ("initial velocities", [joint.name for joint in robot.joints if joint.rates.any()]),

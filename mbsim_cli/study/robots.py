@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.position.closing import solved
 from mbsim_cli.assembly.tree.joints import TreeColumn, joint_frames, kind_of, tree_columns, tree_frames
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC
 from mbsim_cli.assembly.tree.system import System, held_as_in_run, unfolded_system
 from mbsim_cli.errors import UsageError, counted
-from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Robot, rotation_of
+from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Line, Motor, Robot, distance_of, rotation_of
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS
 from mbsim_cli.spec.expressions.number import is_moving
-from mbsim_cli.spec.geometry import mass_properties
+from mbsim_cli.spec.geometry import Geometry, mass_properties, split
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, build, load
 
 _WORLD = "world"  # what other formats call the ground
+_LINEAR = {"type", "points", "coordinate", "stiffness", "damping", "natural_length", "natural_angle", "description"}
 _WHOLE = ("fixed", "spherical", "floating")  # joints that are no chain of single coordinates
 
 
@@ -47,7 +47,7 @@ def robot_of(path: Path, overrides: Mapping[str, str]) -> Robot:
     start = dict(zip(names, zip(assembled.closing.z.tolist(), rates.tolist(), strict=True), strict=True))
     tree = _Tree(system, robot, start)
     tree.add()
-    _Forces(file, numbers, robot, tree).add()
+    _Forces(file, system.geometry, robot, tree).add()
     return robot
 
 
@@ -58,30 +58,31 @@ class _Tree:
         self._system, self._robot, self._start = system, robot, start
         self.joints: dict[str, Joint] = {}  # by the coordinate of the model
         self.friction: dict[str, bool] = {}  # by force: whether its joint states it
-        self._named = {name: name for name in system.topology.bodies} | {GROUND: GROUND}  # bodies in the robot
-        if _WORLD in self._named:
-            self._named[_WORLD] = _unlike(_WORLD, self._named)
-            robot.remarks.append(f"body {_WORLD} is called {self._named[_WORLD]}: it is the ground in other formats")
-        self._bodies, self._chained = set(self._named.values()), set(system.joints)
+        self.named = {name: name for name in system.topology.bodies} | {GROUND: GROUND}  # bodies in the robot
+        if _WORLD in self.named:
+            self.named[_WORLD] = _unlike(_WORLD, self.named)
+            robot.remarks.append(f"body {_WORLD} is called {self.named[_WORLD]}: it is the ground in other formats")
+        self._bodies, self._chained = set(self.named.values()), set(system.joints)
 
     def add(self) -> None:
         topology = self._system.topology
         order = sorted(range(len(topology.bodies)), key=topology.depth().__getitem__)
         for number in order:
             name, parent = topology.bodies[number], topology.parent[number]
-            before = self._named[GROUND if parent < 0 else topology.bodies[parent]]
-            self._add_joint(topology.joints[number], before, self._named[name], topology.reversed[number])
+            before = self.named[GROUND if parent < 0 else topology.bodies[parent]]
+            self._add_joint(topology.joints[number], before, self.named[name], topology.reversed[number])
             geometry = self._system.geometry
             mass, center, inertia = mass_properties(geometry.numbers, geometry, name)
             tensor = np.array(inertia, dtype=float)[SYMMETRIC]
-            own = self._named[name]
+            own = self.named[name]
             self._robot.bodies.append(Body(own, float(mass), np.array(center, dtype=float), tensor))
         for name in topology.cut:
             spec = self._system.joints[name]
             frames = joint_frames(self._system.geometry, spec)
             places, turn = _relative(frames.p_a, frames.R_a, frames.p_b, frames.R_b)
-            first, second = (self._named[body] for body in spec.bodies)
-            self._robot.joints.append(Joint(name, spec.type, (first, second), places, turn, closes=True))
+            first, second = (self.named[body] for body in spec.bodies)
+            axis = np.array(frames.R_b, dtype=float)[:, 2]
+            self._robot.joints.append(Joint(name, spec.type, (first, second), places, turn, axis, closes=True))
 
     def _add_joint(self, name: str, before: str, body: str, backwards: bool) -> None:
         spec = self._system.joints[name]
@@ -171,11 +172,12 @@ def _relative(p_a: Any, R_a: Any, p_b: Any, R_b: Any) -> tuple[np.ndarray, np.nd
 
 
 class _Forces:
-    """Gives joints what forces along their coordinates do, adds couplings and motors, and lists the rest."""
+    """Gives joints what forces along their coordinates do, adds couplings, lines and motors, and lists the rest."""
 
-    def __init__(self, file: ModelFile, numbers: Numbers, robot: Robot, tree: _Tree):
-        self._file, self._robot, self._joints, self._friction = file, robot, tree.joints, tree.friction
-        self._number = lambda number: 0.0 if number is None else float(numbers(number))
+    def __init__(self, file: ModelFile, geometry: Geometry, robot: Robot, tree: _Tree):
+        self._file, self._geometry, self._robot, self._tree = file, geometry, robot, tree
+        self._joints, self._friction = tree.joints, tree.friction
+        self._number = lambda number: 0.0 if number is None else float(geometry.numbers(number))
 
     def add(self) -> None:
         file, remarks = self._file, self._robot.remarks
@@ -190,6 +192,8 @@ class _Forces:
                 offset = at_start if spec.offset == "auto" else self._number(spec.offset)
                 terms = {joint.coordinate: weight for joint, weight in pairs}
                 self._robot.couplings.append(Coupling(name, terms, offset))
+            elif spec.type == "distance" and spec.law is None:
+                self._add_line(name, spec, spec.distance).is_rigid = True
             else:
                 not_stated.append(f"{name} ({spec.type})")
         if not_stated:
@@ -206,14 +210,19 @@ class _Forces:
         joint = self._joints.get(getattr(spec, "coordinate", None) or "")
         numbers = [getattr(spec, key, None) for key in ("stiffness", "damping")]
         moves = any(number is not None and is_moving(number, self._file.expressions) for number in numbers)
-        if joint is None or moves or getattr(spec, "law", None) is not None:
+        if moves or getattr(spec, "law", None) is not None:
+            return False
+        if spec.type == "spring_damper" and joint is None and spec.points and not spec.model_fields_set - _LINEAR:
+            line = self._add_line(name, spec, spec.natural_length)
+            line.stiffness, line.damping = self._number(spec.stiffness), self._number(spec.damping)
+            return True
+        if joint is None:
             return False
         if spec.type == "viscous_friction":
             joint.damping += self._number(spec.damping)
             return True
         if spec.type in ("spring_damper", "rotational_spring_damper") and not joint.stiffness:
-            plain = {"type", "coordinate", "stiffness", "damping", "natural_length", "natural_angle", "description"}
-            if spec.model_fields_set - plain:
+            if spec.model_fields_set - _LINEAR:
                 return False
             joint.stiffness, joint.damping = self._number(spec.stiffness), joint.damping + self._number(spec.damping)
             natural = getattr(spec, "natural_angle", getattr(spec, "natural_length", None))
@@ -230,3 +239,13 @@ class _Forces:
             )
             return True
         return False
+
+    def _add_line(self, name: str, spec: Any, length: Any) -> Line:
+        """A line between the points of a force or constraint."""
+        ends = [split(point) for point in spec.points]
+        one, other = (self._tree.named[body] for body, _ in ends)
+        places = np.array([self._geometry.point(*end) for end in ends], dtype=float)
+        line = Line(name, (one, other), places, 0.0)
+        line.length = distance_of(self._robot, line, moved=True) if length == "auto" else self._number(length)
+        self._robot.lines.append(line)
+        return line

@@ -536,11 +536,18 @@ analysis: {type: forward_dynamics, step: 1e-3, duration: 0.1}
         ("spherical", 3, "c", "[0.2, 0, 0.3]"),
         ("fixed", 6, "c", "[0.2, 0, 0.3]"),
         ("spherical", 3, "ground", "[0.5, 0, 0.2]"),
+        ("revolute", 6, "c", "[0.2, 0, 0.3]"),
+        ("distance", 1, "c", "[0.2, 0, 0.3]"),
     ],
 )
 def test_loops_are_closed_at_the_start_and_not_at_zero_coordinates(mbsim, tmp_path, closing, rows, body, place):
     mujoco = pytest.importorskip("mujoco")
-    text = BRACED.replace("CLOSING", closing).replace("BODY", body).replace("PLACE", place)
+    text = BRACED.replace("CLOSING, b", "revolute, axis: y, b" if closing == "revolute" else f"{closing}, b")
+    if closing == "distance":
+        text = re.sub(
+            "  C: {type.*\n", "constraints: {C: {type: distance, points: [BODY.C, b.C], distance: 0.3}}\n", text
+        )
+    text = text.replace("BODY", body).replace("PLACE", place)
     (tmp_path / "b.yaml").write_text(text)
     assert mbsim("export", "b.yaml", "--to", "mjcf").code == 0
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "b.xml"))
@@ -548,6 +555,30 @@ def test_loops_are_closed_at_the_start_and_not_at_zero_coordinates(mbsim, tmp_pa
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
     assert data.nefc == rows and np.abs(data.efc_pos).max() < 1e-12
+
+
+@pytest.mark.interpreted
+def test_mujoco_accelerates_the_linkage_with_springs(mbsim, tmp_path):
+    """A revolute joint closes the loop, springs pull between points; MuJoCo's own constraints would give way."""
+    mujoco = pytest.importorskip("mujoco")
+    assert mbsim("export", ROOT / "models/fivebar.yaml", "--to", "mjcf", "-o", "five.xml").code == 0
+    reference = mujoco.MjModel.from_xml_path(str(tmp_path / "five.xml"))
+    data, mass = mujoco.MjData(reference), np.zeros((4, 4))
+    mujoco.mj_resetDataKeyframe(reference, data, 0)
+    mujoco.mj_forward(reference, data)
+    for row, unit in zip(mass, np.eye(4), strict=True):
+        mujoco.mj_mulM(reference, data, row, unit)
+    rows = data.efc_J.reshape(-1, 4)
+    whole = np.block([[mass, rows.T], [rows, np.zeros((6, 6))]])
+    force = np.append(data.qfrc_passive - data.qfrc_bias, np.zeros(6))  # at rest
+    expected = np.linalg.lstsq(whole, force, rcond=1e-12)[0][:4]
+    model = mbsim_cli.load(ROOT / "models/fivebar.yaml")
+    found = dict(zip(model.mechanics().coordinates, model.accelerations(*model.state()), strict=True))
+    for number, name in enumerate(("A", "P1", "B", "P3")):
+        sign = -1.0 if f"-{name}.angle" in found else 1.0
+        coordinate = f"{'-' * (sign < 0)}{name}.angle"
+        assert expected[number] == pytest.approx(sign * found[coordinate], rel=1e-9), name
+    assert [line.stiffness for line in read(tmp_path / "five.xml").lines] == [100.0, 100.0]
 
 
 def test_nothing_overwrites_what_is_read(mbsim, fivebar, tmp_path):

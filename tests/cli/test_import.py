@@ -366,6 +366,63 @@ def test_mjcf_closes_loops_at_sites(tmp_path, kind):
     assert np.abs(data.efc_pos[: 3 if kind == "connect" else 6]).max() < 1e-14
 
 
+TENDONS = """\
+<mujoco model="held">
+  <worldbody>
+    <site name="hook" pos="0 0.1 2"/>
+    <body name="upper" pos="0 0 1"><joint name="a" axis="0 1 0" stiffness="3"/>
+      <geom type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/><site name="middle" pos="0.3 0 0.02"/>
+      <body name="lower" pos="0.5 0 0"><joint name="b" axis="0 0.6 0.8"/>
+        <geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.02"/><site name="tip" pos="0.4 0 0"/></body></body>
+  </worldbody>
+  <tendon>
+    <spatial name="a_spring" stiffness="40" springlength="0.7"><site site="hook"/><site site="middle"/></spatial>
+    <spatial name="rope" stiffness="5" damping="2" limited="true" range="0 3">
+      <site site="tip"/><site site="hook"/></spatial>
+    <spatial name="slack" stiffness="5" springlength="0 0.3"><site site="hook"/><site site="tip"/></spatial>
+    <spatial name="over" stiffness="5"><site site="hook"/><site site="middle"/><site site="tip"/></spatial>
+    <spatial name="short" stiffness="5"><site site="middle"/><site site="tip"/></spatial>
+  </tendon>
+  <keyframe><key qpos="0.3 -0.4" qvel="1 -2"/></keyframe>
+</mujoco>
+"""
+
+
+@pytest.mark.interpreted
+def test_springs_between_sites_pull_as_in_mujoco(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "held.xml"
+    path.write_text(TENDONS)
+    robot = read(path)
+    assert [line.name for line in robot.lines] == ["a_spring_2", "rope", "short"]  # a_spring is the force of a joint
+    assert "not taken over: limits, dry friction and armature of tendon rope" in robot.remarks
+    assert "not taken over: 2 tendons" in robot.remarks
+    reference = mujoco.MjModel.from_xml_path(str(path))
+    reference.tendon_stiffness[2:4] = 0.0
+    data = mujoco.MjData(reference)
+    mujoco.mj_resetDataKeyframe(reference, data, 0)
+    mujoco.mj_forward(reference, data)
+    model = mbsim_cli.loads(text_of(robot))
+    assert model.accelerations(*model.state()) == pytest.approx(data.qacc, rel=1e-10)
+
+
+def test_a_tendon_of_constant_length_is_a_distance(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "held.xml"
+    held = (
+        '<equality><tendon tendon1="rope" polycoef="0.1 0 0 0 0"/><tendon tendon1="slack" tendon2="over"/></equality>'
+    )
+    path.write_text(TENDONS.replace("  <keyframe>", f"  {held}\n  <keyframe>"))
+    robot, reference = read(path), mujoco.MjModel.from_xml_path(str(path))
+    (rope,) = (line for line in robot.lines if line.is_rigid)
+    assert rope.length == reference.tendon_length0[1] + 0.1
+    assert "not taken over: equality constraint equality2" in robot.remarks
+    text = text_of(robot)
+    assert f"rope: {{type: distance, points: [lower.rope, ground.rope], distance: {rope.length!r}}}" in text
+    (tmp_path / "held.yaml").write_text(text)
+    load(tmp_path / "held.yaml", {})
+
+
 @pytest.mark.slow
 def test_mjcf_moves_with_its_loop_closed(tmp_path):
     path = tmp_path / "loop.xml"

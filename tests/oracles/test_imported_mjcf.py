@@ -44,7 +44,8 @@ def test_accelerations_are_mujocos(path, tmp_path, monkeypatch):
     if not reference.nv:
         pytest.skip("nothing moves")
     robot = read(path)
-    assert not any(joint.closes for joint in robot.joints) and not robot.couplings  # else positions depend on others
+    held = [*robot.couplings, *(line for line in robot.lines if line.is_rigid)]
+    assert not any(joint.closes for joint in robot.joints) and not held  # else positions depend on others
     for joint in robot.joints:
         joint.loss = 0.0  # MuJoCo holds by constraints
     driven = [number for number in range(reference.nu) if not _is_dropped(reference, number, robot.remarks)]
@@ -59,7 +60,10 @@ def test_accelerations_are_mujocos(path, tmp_path, monkeypatch):
     for name in ("CONTACT", "CLAMPCTRL", "LIMIT", "FRICTIONLOSS", "EQUALITY"):  # what is not taken over, or by hand
         reference.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
     reference.opt.density = reference.opt.viscosity = 0.0
-    reference.tendon_stiffness[:], reference.tendon_damping[:] = 0.0, 0.0
+    lines = {line.name for line in robot.lines}
+    for tendon in range(reference.ntendon):
+        if mujoco.mj_id2name(reference, mujoco.mjtObj.mjOBJ_TENDON, tendon) not in lines:
+            reference.tendon_stiffness[tendon] = reference.tendon_damping[tendon] = 0.0
     if reference.nkey:
         mujoco.mj_resetDataKeyframe(reference, data, 0)
         data.qvel[:] = 0.0
