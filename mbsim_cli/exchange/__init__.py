@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError, os_errors
-from mbsim_cli.exchange.robot import GROUND, NO_POINTS, Joint, Names, Robot, give_inertias_away, require_finite
+from mbsim_cli.exchange.robot import (
+    GROUND,
+    NO_POINTS,
+    Joint,
+    Names,
+    Robot,
+    give_inertias_away,
+    require_finite,
+    turn_onto,
+)
 from mbsim_cli.exchange.xml import mesh_file, root_of, words
 from mbsim_cli.system import open_regular
 
@@ -118,7 +127,7 @@ def _joint(robot: Robot, name: str, entry: Mapping[str, Any], where: str) -> Joi
         first, axis = (axes[body] / (np.linalg.norm(axes[body]) or 1.0) for body in bodies)
         if not (first.any() and axis.any()):
             raise InputOutputError(f"{where}: an axis has no direction")
-        turn = _onto(axis, first)
+        turn = turn_onto(axis, first)
     return Joint(name, kind, (bodies[0], bodies[1]), np.array(list(places.values())), turn, axis, closes=True)
 
 
@@ -139,16 +148,3 @@ def _vectors_of_two(robot: Robot, entry: Mapping[str, Any], key: str, where: str
         if found[body].shape != (3,) or not np.isfinite(found[body]).all():
             raise InputOutputError(f"{where}: {key} of {body} must have three numbers")
     return found
-
-
-def _onto(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """A rotation matrix (3, 3) that turns one unit vector into another."""
-    across, cosine = np.cross(one, other), float(one @ other)
-    if cosine < -0.99:  # nearly opposite: first a turn by 180 degrees
-        normal = np.eye(3)[np.argmin(np.abs(one))]
-        normal = normal - (normal @ one) * one
-        normal /= np.linalg.norm(normal)
-        half = 2.0 * np.outer(normal, normal) - np.eye(3)
-        return _onto(half @ one, other) @ half
-    skew = np.array([[0, -across[2], across[1]], [across[2], 0, -across[0]], [-across[1], across[0], 0]])
-    return np.eye(3) + skew + skew @ skew / (1.0 + cosine)

@@ -19,6 +19,7 @@ from mbsim_cli.exchange.robot import (
     Robot,
     Visual,
     rotation_of,
+    turn_onto,
 )
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
@@ -182,6 +183,24 @@ class _Reader:
                 continue
             else:
                 self.robot.remarks.append(f"not taken over: equality constraint {label}")
+        self._unite_connections()
+
+    def _unite_connections(self) -> None:
+        """Make revolute joints of pairs of points at which two bodies are held together."""
+        pairs: dict[frozenset[str], list[Joint]] = {}
+        for joint in self.robot.joints:
+            if joint.closes and joint.kind == "spherical":
+                pairs.setdefault(frozenset(joint.bodies), []).append(joint)
+        for kept, *others in pairs.values():
+            if len(others) != 1:
+                continue
+            (other,) = others
+            along = (other.places if other.bodies == kept.bodies else other.places[::-1]) - kept.places
+            first, second = lengths = np.linalg.norm(along, axis=1)
+            if lengths.all() and abs(first - second) <= 1e-9 * first:
+                to, kept.axis = along / lengths[:, None]
+                kept.kind, kept.turn = "revolute", turn_onto(kept.axis, to)
+                self.robot.joints = [joint for joint in self.robot.joints if joint is not other]
 
     def _add_springs(self) -> None:
         """Add tendons between two sites that have a linear spring or damper, and no constant length."""

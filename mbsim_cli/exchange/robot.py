@@ -206,6 +206,19 @@ def rotation_of(quaternion: np.ndarray) -> np.ndarray:
     )
 
 
+def turn_onto(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """A rotation matrix (3, 3) that turns one unit vector into another."""
+    across, cosine = np.cross(one, other), float(one @ other)
+    if cosine < -0.99:  # nearly opposite: first a turn by 180 degrees
+        normal = np.eye(3)[np.argmin(np.abs(one))]
+        normal = normal - (normal @ one) * one
+        normal /= np.linalg.norm(normal)
+        half = 2.0 * np.outer(normal, normal) - np.eye(3)
+        return turn_onto(half @ one, other) @ half
+    skew = np.array([[0, -across[2], across[1]], [across[2], 0, -across[0]], [-across[1], across[0], 0]])
+    return np.eye(3) + skew + skew @ skew / (1.0 + cosine)
+
+
 def distance_of(robot: Robot, line: Line, moved: bool) -> float:
     """The distance of the points of a line [m]: at the start where ``moved``, else at zero coordinates."""
     poses = {GROUND: (np.zeros(3), np.eye(3))}

@@ -10,6 +10,7 @@ import pytest
 
 import mbsim_cli
 from mbsim_cli.exchange import read
+from mbsim_cli.exchange.robot import text_of
 from mbsim_cli.io.results import ResultFile
 from mbsim_cli.io.tables import Column, write_table
 from mbsim_cli.study.pictures.motion import ResultModel
@@ -578,7 +579,12 @@ def test_mujoco_accelerates_the_linkage_with_springs(mbsim, tmp_path):
         sign = -1.0 if f"-{name}.angle" in found else 1.0
         coordinate = f"{'-' * (sign < 0)}{name}.angle"
         assert expected[number] == pytest.approx(sign * found[coordinate], rel=1e-9), name
-    assert [line.stiffness for line in read(tmp_path / "five.xml").lines] == [100.0, 100.0]
+    robot = read(tmp_path / "five.xml")
+    assert [(joint.name, joint.kind) for joint in robot.joints if joint.closes] == [("P2", "revolute")]
+    again = mbsim_cli.loads(text_of(robot))
+    back = dict(zip(again.mechanics().coordinates, again.accelerations(*again.state()), strict=True))
+    for number, name in enumerate(("A", "P1", "B", "P3")):
+        assert back[f"{name}.angle"] == pytest.approx(expected[number], rel=1e-9), name
 
 
 def test_nothing_overwrites_what_is_read(mbsim, fivebar, tmp_path):
