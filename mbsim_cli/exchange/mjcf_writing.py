@@ -244,27 +244,24 @@ class _Sites:
         return sites
 
 
-def _add_lines(root: Element, equality: Element, robot: Robot, sites: _Sites) -> None:
-    """Springs and dampers between points, and constant distances, as tendons."""
-    tendons = Element("tendon")
+def _add_lines(root: Element, equality: Element, robot: Robot, sites: _Sites, names: Names) -> None:
+    """Springs and dampers between points, and constant distances, as tendons; ``names`` are those of equalities."""
+    tendons, own = Element("tendon"), Names()
     for line in robot.lines:
         if not sites.has(line.bodies):
             robot.remarks.append(f"not stated: {line.name}, between points of bodies that are not written")
             continue
-        ends = sites.add(line.name, line.bodies, line.places)
-        stated = {"name": line.name}
+        stated = {"name": own.add(line.name)}
         for name, value in (("stiffness", line.stiffness), ("damping", line.damping)):
             stated |= {name: digits(value)} if value else {}
-        tendon = SubElement(
-            tendons, "spatial", stated | ({"springlength": digits(line.length)} if line.stiffness else {})
-        )
-        for site in ends:
+        if line.stiffness:
+            stated["springlength"] = digits(line.length)
+        tendon = SubElement(tendons, "spatial", stated)
+        for site in sites.add(line.name, line.bodies, line.places):
             SubElement(tendon, "site", site=site)
         if line.is_rigid:
-            longer = line.length - distance_of(robot, line, moved=False)
-            SubElement(
-                equality, "tendon", name=line.name, tendon1=line.name, polycoef=words([longer, 0.0, 0.0, 0.0, 0.0])
-            )
+            longer = words([line.length - distance_of(robot, line, moved=False), 0.0, 0.0, 0.0, 0.0])
+            SubElement(equality, "tendon", name=names.add(line.name), tendon1=stated["name"], polycoef=longer)
     if len(tendons):
         root.append(tendons)
 
@@ -275,7 +272,7 @@ def _add_equalities(root: Element, robot: Robot) -> None:
     An ``anchor`` would not do: MuJoCo takes its place in the second body from the pose of zero coordinates. A revolute
     joint holds two points of its axis.
     """
-    equality, sites = Element("equality"), _Sites(root)
+    equality, sites, labels = Element("equality"), _Sites(root), Names()
     owners = {joint.coordinate: joint.name for joint in robot.joints if joint.coordinate}
     apart = max((np.abs(joint.places).max() for joint in robot.joints), default=0.0) or 1.0
     for joint in robot.joints:
@@ -290,7 +287,7 @@ def _add_equalities(root: Element, robot: Robot) -> None:
             closed.append((f"{joint.name}_axis", joint.places + along))
         for name, places in closed:
             first, second = sites.add(name, joint.bodies, places, joint.turn)
-            SubElement(equality, _CLOSING[joint.kind], name=name, site1=first, site2=second)
+            SubElement(equality, _CLOSING[joint.kind], name=labels.add(name), site1=first, site2=second)
     for coupling in robot.couplings:
         names = [owners.get(coordinate) for coordinate in coupling.terms]
         if len(names) > 2 or None in names:
@@ -299,7 +296,7 @@ def _add_equalities(root: Element, robot: Robot) -> None:
         own, *rest = coupling.terms.values()
         polynomial = [coupling.offset / own, -rest[0] / own if rest else 0.0, 0.0, 0.0, 0.0]
         joints = {f"joint{k}": name for k, name in enumerate(map(str, names), 1)}
-        SubElement(equality, "joint", joints | {"name": coupling.name, "polycoef": words(polynomial)})
-    _add_lines(root, equality, robot, sites)
+        SubElement(equality, "joint", joints | {"name": labels.add(coupling.name), "polycoef": words(polynomial)})
+    _add_lines(root, equality, robot, sites, labels)
     if len(equality):
         root.append(equality)

@@ -544,10 +544,10 @@ analysis: {type: forward_dynamics, step: 1e-3, duration: 0.1}
 def test_loops_are_closed_at_the_start_and_not_at_zero_coordinates(mbsim, tmp_path, closing, rows, body, place):
     mujoco = pytest.importorskip("mujoco")
     text = BRACED.replace("CLOSING, b", "revolute, axis: y, b" if closing == "revolute" else f"{closing}, b")
-    if closing == "distance":
-        text = re.sub(
-            "  C: {type.*\n", "constraints: {C: {type: distance, points: [BODY.C, b.C], distance: 0.3}}\n", text
-        )
+    if closing == "distance":  # forces and constraints may have the same name
+        held = "{type: distance, points: [BODY.C, b.C], distance: 0.3}"
+        pulled = "{type: spring_damper, points: [BODY.C, b.C], stiffness: 5}"
+        text = re.sub("  C: {type.*\n", f"constraints: {{C: {held}}}\nforces: {{C: {pulled}}}\n", text)
     text = text.replace("BODY", body).replace("PLACE", place)
     (tmp_path / "b.yaml").write_text(text)
     assert mbsim("export", "b.yaml", "--to", "mjcf").code == 0
