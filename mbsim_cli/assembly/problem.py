@@ -29,7 +29,7 @@ from mbsim_cli.assembly.position.closing import (
 from mbsim_cli.assembly.position.equations import Equations, Group
 from mbsim_cli.assembly.tree.elastic import Source
 from mbsim_cli.assembly.tree.joints import is_guess, position_at, stated_position
-from mbsim_cli.assembly.tree.kinematics import poses
+from mbsim_cli.assembly.tree.kinematics import Poses, poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import Topology
 from mbsim_cli.errors import ModelError, beyond_numbers, some_of
@@ -37,6 +37,7 @@ from mbsim_cli.model.codes import TRANSLATIONS
 from mbsim_cli.model.coordinates import all_but, among, kinds
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Names
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve.allocate import PENALTY_RATIO
 from mbsim_cli.solve.least_inertia import least_of_joints
 from mbsim_cli.spec import with_values
@@ -151,7 +152,8 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     columns_kept = {column for part in kept for column in part.columns}
     wanted = [change for c, change in enumerate(of_tree) if stated[c] and c in columns_kept]
     joints = {problem.names.constraints[row].partition(".")[0] for part in elsewhere for row in part.rows}
-    wanted += [change for change in _of_cut_joints(system, closing) if change.name.partition(".")[0] not in joints]
+    cut = [name for name in system.topology.cut if name not in joints and not is_guess(system.joints[name])]
+    wanted += _of_cut_joints(system, cut, closing.at, closing.scales.size)
     bound = CARRIED if packing.model_file.overrides else ROUNDED
     is_guess_of_equilibrium = "equilibrium" in (problem.options.analysis, problem.options.start, problem.options.at)
     if (off := [change for change in wanted if change.exceeds(bound)]) and not is_guess_of_equilibrium:
@@ -178,15 +180,13 @@ def _unstated(changes: list[_Change], stated: np.ndarray, parts: Iterable[Part])
             )
 
 
-def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
+def _of_cut_joints(system: System, cut: Iterable[str], at: Poses, size: float) -> Iterator[_Change]:
     """Stated and found values of coordinates of cut joints, which are no coordinates of the tree."""
     geometry, index = system.geometry, system.topology.index
-    for name in system.topology.cut:
+    for name in cut:
         joint = system.joints[name]
-        if is_guess(joint):
-            continue
         stated = stated_position(geometry, joint)
-        places, at = (index[body] for body in joint.bodies), closing.at
+        places = (index[body] for body in joint.bodies)
         first, second = ((ZERO, IDENTITY) if k == GROUND else (at.r[k], at.R[k]) for k in places)
         found = position_at(geometry, joint, first, second)
         for coordinate, start, end in zip(system.declared_order(name), stated, found, strict=True):
@@ -194,8 +194,7 @@ def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
                 continue
             turns = coordinate.startswith("angle")
             change = remainder(end.real - start.real, 2.0 * pi) if turns else end.real - start.real
-            size = 1.0 if turns else closing.scales.size
-            yield _Change(f"{name}.{coordinate}", start.real, start.real + change, size)
+            yield _Change(f"{name}.{coordinate}", start.real, start.real + change, 1.0 if turns else size)
 
 
 def _changes_in_words(changes: list[_Change]) -> str:
@@ -407,12 +406,29 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
     """Close the loops at t = 0 and record errors of the mechanism, without consequences of earlier errors."""
     system, packed, problem, analysis = packing.system, packing.packed, equations.problem, packing.options.analysis
     cut, names, theta = set(system.topology.cut), problem.names.constraints, equations.theta
+    stated = {
+        name
+        for name in cut
+        if any(value is not None for value in stated_position(system.geometry, system.joints[name]))
+    }
+
+    def cut_in(group: Group) -> set[str]:
+        return cut.intersection(names[row].partition(".")[0] for row in group.rows)
 
     def accepts(z: np.ndarray, group: Group) -> bool:
-        joints = cut.intersection(names[row].partition(".")[0] for row in group.rows)
-        return not mechanism.opposed(system, poses(problem.model.tree, theta, z.tolist(), group.bodies), joints)
+        at = poses(problem.model.tree, theta, z.tolist(), group.bodies)
+        return not mechanism.opposed(system, at, cut_in(group))
 
-    closing = close(equations, packed.stated, packed.rated, packed.own, accepts)
+    def at_cuts(z: np.ndarray, group: Group) -> list[float]:
+        if not (own := stated & cut_in(group)):
+            return []
+        at, size = (
+            poses(problem.model.tree, theta, z.tolist(), group.bodies),
+            scales_of(problem.model, problem.theta).size,
+        )
+        return [(each.found - each.stated) / each.unit for each in _of_cut_joints(system, sorted(own), at, size)]
+
+    closing = close(equations, packed.stated, packed.rated, packed.own, accepts, at_cuts)
     inverse = packed.drives is not None  # inverse dynamics with loops; open trees need no checks
     if inverse or analysis != "inverse_dynamics":
         mechanism.check_driven(system, equations)

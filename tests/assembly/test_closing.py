@@ -130,6 +130,15 @@ def test_of_several_closed_positions_the_nearest_is_taken_and_said(tmp_path):
     assert "nearest of 2" in down.warnings[0]
 
 
+@pytest.mark.parametrize("independence", ["", ", independent: false"])
+@pytest.mark.parametrize(("angle", "B"), [("100 deg", -0.602733), ("4", -1.874444)])
+def test_values_of_a_cut_joint_choose_among_closed_positions(tmp_path, angle, B, independence):
+    text = four_bar("angle: 1", D=f"angle: {angle}{independence}").replace(
+        "point: D, axis: z", "point: D, axis: z, cut: true"
+    )
+    assert build(load(tmp_path, text)).closing.z[:2] == pytest.approx([1.0, B], abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("joints", "told"),
     [

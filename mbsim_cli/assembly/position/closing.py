@@ -32,6 +32,7 @@ from mbsim_cli.solve.initial import conjugate, quaternion_product
 from mbsim_cli.spec.geometry import Scalar
 
 Accepts = Callable[[np.ndarray, Group], bool]  # of a position (n,) and equations
+AtCuts = Callable[[np.ndarray, Group], list[float]]  # the same
 
 
 class Part(NamedTuple):
@@ -117,21 +118,23 @@ class Closing(NamedTuple):
 
 
 def close(
-    equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray, own: np.ndarray, accepts: Accepts
-) -> Closing:
+    equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray, own: np.ndarray, accepts: Accepts,
+    at_cuts: AtCuts,
+) -> Closing:  # fmt: skip
     """Find coordinates that satisfy the equations, starting from the declared ones.
 
     Where fewer coordinates are declared independent than the mechanism has degrees of freedom, further ones keep their
     initial values: of those that determine the others well, first the ``stated`` ones (n,); of rates those of
     ``stated_velocity`` (n,). Of the coordinates that follow from the others, those of ``own`` (n,) are taken first.
-    ``accepts`` rejects positions with cut joints of a group whose axes are opposite.
+    ``accepts`` rejects positions with cut joints of a group whose axes are opposite. Of several closed positions the
+    nearest is taken; ``at_cuts`` gives by how much coordinates of cut joints are off their declared values there.
     """
     problem = equations.problem
     tree, theta = problem.model.tree, equations.theta
     n, first = kinds(tree).size, tree.initial[0]
     scales = scales_of(problem.model, problem.theta, np.array([row[0] for row in equations.rows], dtype=int))
     masks = (stated, stated_velocity, own)
-    parts = [_close(group, theta, problem, masks, accepts) for group in groups(equations, scales)]
+    parts = [_close(group, theta, problem, masks, accepts, at_cuts) for group in groups(equations, scales)]
     z, phi = problem.theta[first : first + n].copy(), np.zeros(equations.m)
     held, held_velocity = np.ones((2, n), dtype=bool)
     for part in parts:
@@ -141,19 +144,24 @@ def close(
     return Closing(parts, z, at, phi, held, held_velocity, scales, Inertia(problem.model, problem.theta, at))
 
 
-def _close(group: Group, theta: list[float], problem: Problem, masks: tuple[np.ndarray, ...], accepts: Accepts) -> Part:
+def _close(
+    group: Group, theta: list[float], problem: Problem, masks: tuple[np.ndarray, ...], accepts: Accepts, at_cuts: AtCuts
+) -> Part:
     """Close one group of equations."""
     columns, units, m = group.columns, group.units, group.m
     free, (stated_angle, stated_rate, own) = ~problem.independent[columns], (mask[columns] for mask in masks)
     first = problem.model.tree.initial[0]
     declared = problem.theta[first : first + len(problem.independent)]
 
-    def accepted(z: np.ndarray) -> bool:
-        every = declared.copy()
-        every[columns] = z * units
-        return accepts(every, group)
+    def every(z: np.ndarray) -> np.ndarray:
+        found = declared.copy()
+        found[columns] = z * units
+        return found
 
-    search = Search(group, theta, declared[columns] / units, free, stated_angle, own, accepted)
+    search = Search(
+        group, theta, declared[columns] / units, free, stated_angle, own,
+        lambda z: accepts(every(z), group), lambda z: at_cuts(every(z), group),
+    )  # fmt: skip
     found = search.find() if group.is_geometric else search.keep()
     z, rows = found.z, group.of_position
     phi, J = group.at(theta, z)

@@ -270,15 +270,16 @@ class Found(NamedTuple):
 class Search:
     """Search for closed positions from ``start`` (l,); ``accepts`` checks a closed position.
 
-    ``free``, ``stated`` and ``own`` are masks; those of ``own`` are what the others determine, if they can.
+    ``free``, ``stated`` and ``own`` are masks; those of ``own`` are what the others determine, if they can. ``at_cuts``
+    gives by how much coordinates of cut joints are off their declared values, rad or in the mechanism's unit.
     """
 
     def __init__(
         self, equations: Group, theta: list[float], start: np.ndarray, free: np.ndarray, stated: np.ndarray,
-        own: np.ndarray, accepts: Callable[[np.ndarray], bool],
+        own: np.ndarray, accepts: Callable[[np.ndarray], bool], at_cuts: Callable[[np.ndarray], list[float]],
     ) -> None:  # fmt: skip
         self.equations, self.theta, self.start = equations, theta, start
-        self.free, self.stated, self.own, self.accepts = free, stated, own, accepts
+        self.free, self.stated, self.own, self.accepts, self.at_cuts = free, stated, own, accepts, at_cuts
         self.rows = equations.of_position
 
     def keep(self) -> Found:
@@ -298,7 +299,10 @@ class Search:
         found = self.keep()
         if self._closes(found.z):
             change = np.abs(found.z - self.start)[self.free & self.stated].max(initial=0.0)
-            return found if not change > FAR else self._nearest([found, *self._others(found)])
+            at_cuts = np.abs(self.at_cuts(found.z)).max(initial=0.0)
+            if not max(change, at_cuts) > FAR:
+                return found
+            return self._nearest([found, *self._others(found, everywhere=at_cuts > FAR)])
         if not self.free.any():
             return found
         anywhere = list(self._from(np.flatnonzero(self.free)))
@@ -317,7 +321,7 @@ class Search:
 
     def distance(self, z: np.ndarray) -> float:
         """From the declared position; coordinates that the file does not state count less."""
-        return float(np.linalg.norm(self._weights(self.free) * (z - self.start)))
+        return float(np.linalg.norm(np.append(self._weights(self.free) * (z - self.start), self.at_cuts(z))))
 
     def _weights(self, loose: np.ndarray, unstated: float = UNSTATED) -> np.ndarray:
         """Of coordinates that may move (l,); alike where none or all of them are stated."""
@@ -387,20 +391,23 @@ class Search:
         found = z - 2.0 * np.pi * turns
         return found if self._gap(found) <= self._gap(z) + CLOSED else z
 
-    def _from(self, columns: np.ndarray) -> Iterator[np.ndarray]:
-        """Positions to which these coordinates move from all starts; once one closes, farther starts are skipped."""
+    def _from(self, columns: np.ndarray, everywhere: bool = False) -> Iterator[np.ndarray]:
+        """Positions to which these coordinates move from all starts.
+
+        Unless ``everywhere``, farther starts are skipped once one closes.
+        """
         enough, loose = np.inf, np.isin(np.arange(self.start.size), columns)
         for away, start in self._starts(loose):
             if away > enough:
                 break
             z = self._descend(np.where(loose, start, self.start), columns)
-            if self._closes(z):
+            if self._closes(z) and not everywhere:
                 enough = max(away, AWAY[0])
             yield z
 
-    def _others(self, found: Found) -> Iterator[Found]:
+    def _others(self, found: Found, everywhere: bool) -> Iterator[Found]:
         """Other closed positions with the same coordinates at their declared values."""
-        positions = self._from(np.array(found.dependent, dtype=int))
+        positions = self._from(np.array(found.dependent, dtype=int), everywhere)
         return (Found(z, found.dependent, found.weights) for z in positions if self._closes(z))
 
     def _moved(self, loose: np.ndarray, positions: Iterable[np.ndarray]) -> list[Found]:
