@@ -25,6 +25,7 @@ EVEN = 1e-6  # of an interval, by which that before may be longer or shorter, wh
 STEEP = 10.0  # times the difference of both formulas before a switch: not taken behind it where it is larger
 POLE = 3.0  # times the difference at the end of an interval: formulas that differ more at the switch have a pole there
 BEFORE, BEHIND = -1.0, 1.0  # parts of an interval, and signs of both formulas in their difference
+GAP = 0.01  # of an interval: the most by which a number passes zero between polynomials that do not meet
 CONTINUOUS = 1e-6  # of the change in an interval, which is left where a number passes zero, else it jumps across
 
 
@@ -135,6 +136,10 @@ class Passage(NamedTuple):
     by_sensor: np.ndarray  # (N, m, w) derivatives of the shares by sensors at the time points
     by_parameter: np.ndarray  # (N, p)
     late: np.ndarray  # (N,) as in ``Splits``
+    beside: np.ndarray  # (N,) shares by which the number is beside zero for certain
+    first: (
+        np.ndarray
+    )  # (N,) share from which on the polynomial is taken, negative where that of the step before differs
 
 
 class Switches:
@@ -145,7 +150,9 @@ class Switches:
         self._objective, self._parameters, self.all = objective, objective.parameters[:p], integrand.switches
         self._largest = np.zeros(len(self.all))  # sizes so far, below parts of which changes are round-off
         self._sensors = dict.fromkeys(integrand.sensors, 0.0)  # largest sizes of sensors so far
-        self._known: tuple[np.ndarray, ...] = ()  # times, sensors, derivatives of what is read, at the last two points
+        self._round_off = np.zeros(len(self.all))  # of their numbers
+        # times, sensors, derivatives of what is read, and signs as of ``_signs``, at the last two points
+        self._known: tuple[np.ndarray, ...] = ()
         self._ends: dict[int, np.ndarray] = {}  # signs of all switches at the end of the last step, by run
         self._begins: dict[float, np.ndarray] = {}  # at the begin of each step, by the first time inside
         self._frozen: dict[tuple[int, ...], Any] = {}  # formulas by their choices
@@ -158,12 +165,13 @@ class Switches:
 
         Sensors go along a parabola through the time point before, too, if it is as far away.
         """
-        latest = block.time, block.sensors, block.d_sensors[:, self.read]
+        state = self._known[-1][-1] if self._known else None
+        numbers = self._signs(*self._given(block.time, block.sensors), state, exact=True)
+        latest = block.time, block.sensors, block.d_sensors[:, self.read], numbers
         before = self._known or tuple(each[:0] for each in latest)
-        time, sensors, d_sensors = (np.concatenate(pair) for pair in zip(before, latest, strict=True))
-        self._known = tuple(each[-2:].copy() for each in (time, sensors, d_sensors))
-        lengths, begin = quadrature.intervals(time, jumps), len(time) - len(points.time)
-        signs = self._signs(*self._given(time, sensors))
+        time, sensors, d_sensors, numbers = (np.concatenate(pair) for pair in zip(before, latest, strict=True))
+        self._known = tuple(each[-2:].copy() for each in (time, sensors, d_sensors, numbers))
+        lengths, begin, signs = quadrature.intervals(time, jumps), len(time) - len(points.time), numbers[:, 0]
         passed = (np.diff(signs, axis=0) != 0.0).any(axis=1) & (lengths != 0.0)
         even = np.append(False, np.abs(np.diff(lengths)) <= EVEN * lengths[1:])  # each as long as that before
         fresh = np.arange(len(lengths)) >= begin
@@ -196,16 +204,16 @@ class Switches:
         rows = np.arange(len(time)).reshape(-1, len(SHARES))
         steps, watched = len(rows), INSIDE.watched
         whole = Intervals(INSIDE, rows, length[rows].sum(axis=1), time, sensors)
-        shares = np.tile(watched, steps)
-        signs = self._signs(*self._inputs(whole, np.repeat(np.arange(steps), len(watched)), shares))
-        signs = signs.reshape(steps, len(watched), -1)
-        signs[1:, 0] = signs[:-1, -1]
-        if run is None:
-            signs[0, 0] = self._begins.get(time[0], signs[0, 0])
-        else:
-            signs[0, 0] = self._ends.get(run, signs[0, 0])
-            self._ends[run] = signs[-1, -1].copy()
-            self._begins |= zip(time[rows[:, 0]].tolist(), signs[:, 0].copy(), strict=True)
+        begin = self._begins.get(time[0]) if run is None else self._ends.get(run)
+        if begin is None:
+            begin = self._signs(*self._inputs(whole, np.zeros(1, int), watched[:1]), None)[-1]
+        which, shares = np.repeat(np.arange(steps), len(watched) - 1), np.tile(watched[1:], steps)
+        later = self._signs(*self._inputs(whole, which, shares), begin).reshape(steps, len(watched) - 1, *begin.shape)
+        begins = np.concatenate([begin[None], later[:-1, -1]])
+        if run is not None:
+            self._ends[run] = later[-1, -1].copy()
+            self._begins |= zip(time[rows[:, 0]].tolist(), begins, strict=True)
+        signs = np.concatenate([begins[:, None], later], axis=1)[:, :, 0]
         some = np.flatnonzero((np.diff(signs, axis=1) != 0.0).any(axis=(1, 2)))
         return self._split(Intervals(INSIDE, rows[some], whole.length[some], time, sensors), watched, signs[some])
 
@@ -214,18 +222,27 @@ class Switches:
         read = {name: sensors[:, self._objective.sensors[name]] for name in self._sensors}
         return read, time, self._objective.values
 
-    def _signs(self, read: Any, time: np.ndarray, values: Any) -> np.ndarray:
-        """Signs (N, number of switches), zero where a number is round-off."""
+    def _signs(
+        self, read: Any, time: np.ndarray, values: Any, begin: np.ndarray | None, exact: bool = False
+    ) -> np.ndarray:
+        """Signs that switches count with, and whether each may still change as round-off (N, 2, number of switches).
+
+        ``begin`` (2, number of switches) are those of the time before, if there is one. Of time points, which are
+        ``exact``, zero is a sign of its own.
+        """
         for name, each in read.items():
             self._sensors[name] = _largest(each, self._sensors[name])
-        found = np.zeros((len(time), len(self.all)))
+        found = np.zeros((len(time), 2, len(self.all)))
         for k, switch in enumerate(self.all):
             number = np.broadcast_to(np.real(switch.value(read, time, values)), len(time))
             self._largest[k] = _largest(number, self._largest[k])
             partials = switch.linearised({name: each[-1:] for name, each in read.items()}, time[-1:], values).by_sensor
             sizes = [np.nansum(np.abs(partial)) * self._sensors[name] for name, partial in partials.items()]
-            least = max(STEADY * self._largest[k], ROUND_OFF * np.nan_to_num(sum(sizes), posinf=0.0))
-            found[:, k] = np.where(np.abs(number) <= 0.5 * least, 0.0, np.sign(number))
+            self._round_off[k] = ROUND_OFF * np.nan_to_num(sum(sizes), posinf=0.0)
+            large = np.abs(number) > 0.5 * max(STEADY * self._largest[k], self._round_off[k])
+            found[:, :, k] = _settled(
+                np.sign(number), large, [0.0, 0.0] if begin is None else begin[:, k].tolist(), exact
+            )
         return found
 
     def _split(self, intervals: Intervals, watched: Any, signs: np.ndarray) -> Splits | None:
@@ -236,9 +253,9 @@ class Switches:
         passage = Passage(*map(np.concatenate, zip(*parts, strict=True)))
         order = np.lexsort([passage.shares.real, passage.which])
         passage = Passage(*(each[order] for each in passage))
-        apart = (np.diff(passage.which) != 0) | (np.diff(passage.shares.real) > BESIDE)
+        apart = (np.diff(passage.which) != 0) | (np.diff(passage.shares.real) > passage.beside[1:])
         passage = Passage(*(each[np.append(True, apart)[: len(order)]] for each in passage))
-        sides = [np.clip(passage.shares.real + beside, 0.0, 1.0) for beside in (-BESIDE, BESIDE)]
+        sides = [np.clip(passage.shares.real + side * passage.beside, passage.first, 1.0) for side in (BEFORE, BEHIND)]
         before, behind = (self._choices(intervals, passage.which, side) for side in sides)
         changed = (before != behind).any(axis=1)
         if not changed.any():
@@ -263,11 +280,14 @@ class Switches:
             middle = 0.5 * (low + high)
             stays = np.sign(values(which, middle)) == before
             low, high = np.where(stays, middle, low), np.where(stays, high, middle)
-        passed = np.abs(values(which, high) - values(which, low)) <= CONTINUOUS * np.abs(end - begin)
+        least = np.maximum(CONTINUOUS * np.abs(end - begin), self._round_off[k])
+        passed = np.abs(values(which, high) - values(which, low)) <= least
+        apart = (before[passed] != 0.0) & (0.0 not in rule.nodes)  # from the polynomial of the step before
         which, high, share = which[passed], high[passed], 0.5 * (low + high)[passed]
         value, _, _, rate = self._linearised(switch, intervals, which, share)
         moves = np.isfinite(rate) & (np.real(rate) != 0.0)
-        share = share - np.where(moves & (share > BESIDE), value / np.where(moves, rate, 1.0), 0.0)
+        change = np.where(moves, -value / np.where(moves, rate, 1.0), 0.0)
+        share = share + np.where((share > BESIDE) | (apart & (np.abs(change.real) <= GAP)), change, 0.0)
         _, by_sensor, by_parameter, rate = self._linearised(switch, intervals, which, share)
         moves = np.isfinite(rate) & (np.real(rate) != 0.0)  # else it has no derivative there, as at rest
         slower, slope = np.where(moves, 1.0 / np.where(moves, rate, 1.0), 0.0), np.where(moves[:, None], by_sensor, 0.0)
@@ -277,7 +297,8 @@ class Switches:
         terms = [rule.last_term(share, without) for without in (0, 1)]
         last, before_last = (np.abs(np.einsum("nw,nm,nmw->n", slope, term, points) * slower) for term in terms)
         fall = np.divide(last, before_last, out=np.ones_like(last), where=before_last > 0.0)
-        return Passage(which, share, high, by_points, by_parameter, last * np.minimum(fall, 1.0))
+        beside = np.maximum(BESIDE, self._round_off[k] * np.abs(slower))
+        return Passage(which, share, high, by_points, by_parameter, last * np.minimum(fall, 1.0), beside, -1.0 * apart)
 
     def _inputs(self, intervals: Intervals, which: np.ndarray, shares: np.ndarray) -> tuple[Any, np.ndarray, Any]:
         """Inputs of the integrand at shares (k,) of intervals (k,)."""
@@ -393,6 +414,22 @@ def _difference(splits: Splits, near: int, far: int) -> tuple[np.ndarray, ...]:
 def _within(shares: np.ndarray) -> np.ndarray:
     """Shares whose real part is held between 0 and 1."""
     return shares - shares.real + np.clip(shares.real, 0.0, 1.0)
+
+
+def _settled(signs: np.ndarray, large: np.ndarray, begin: Sequence[float], exact: bool) -> np.ndarray:
+    """The signs (N,) that a number counts with, and whether these may still change where it is not ``large``: (N, 2).
+
+    Once it is round-off, its sign changes once more at most: it passes zero in short steps, or comes to rest.
+    """
+    found = np.stack([signs, np.ones(len(signs))], axis=1)
+    for first, end in np.flatnonzero(np.diff(large, prepend=True, append=True)).reshape(-1, 2).tolist():
+        sign, may = found[first - 1] if first else begin
+        other = signs[first:end] != sign if exact else signs[first:end] * sign < 0.0
+        new = np.flatnonzero(other) if may else np.zeros(0, int)
+        change = first + int(new[0]) if len(new) else end
+        found[first:change] = sign, may
+        found[change:end] = signs[min(change, end - 1)], 0.0
+    return found
 
 
 def _largest(values: np.ndarray, so_far: float) -> float:

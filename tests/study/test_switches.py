@@ -6,6 +6,7 @@ from tempfile import mkdtemp
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import mbsim_cli as mbsim
 from mbsim_cli.assembly import build
@@ -208,6 +209,39 @@ def test_switches_at_the_ends_of_adaptive_steps_count_once(objectives):
         adding.add(points(time, RHO, inside=(inside(time, RHO),)), np.zeros((1, len(time))))
         slopes.append(adding.gradient[1])
     assert slopes == pytest.approx([closed_form("above")[2]] * len(slopes), rel=2e-3)
+
+
+@pytest.mark.parametrize("short", [1e-6, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12])
+def test_switches_in_very_short_steps(objectives, short):
+    """As near a contact: the number changes by its round-off, or by a billionth of its largest size."""
+    first, last = (np.array([1, -1]) * np.arcsin(1.5 * RHO[1]) + [0, np.pi]) / (3.0 * RHO[0])
+    slopes = []
+    for share in np.linspace(0.0, 1.0, 21):
+        near = short * (np.arange(-6, 7) + share)
+        time = np.sort(np.concatenate([np.linspace(0.0, 2.0, 61), first + near, last + near]))
+        adding = accumulator(objectives[0], 2)
+        adding.add(points(time, RHO, inside=(inside(time, RHO),)), np.zeros((1, len(time))))
+        slopes.append(adding.gradient[1])
+    assert slopes == pytest.approx([closed_form("above")[2]] * len(slopes), rel=1e-4 + 1e-14 / short)
+
+
+@pytest.mark.parametrize("harmonic", [3, 5])
+def test_switches_where_the_polynomials_of_neighbouring_steps_do_not_meet(objectives, monkeypatch, harmonic):
+    """The number may pass zero behind the end of the one and before the begin of the other."""
+
+    def wavy(time, rho, signals=signals):
+        wave = 0.01 * np.sin(3 * harmonic * rho[0] * time)
+        return signals(time, rho) + np.multiply.outer(wave, [1, 0, 0, 0])
+
+    monkeypatch.setitem(points.__globals__, "signals", wavy)
+    passage = brentq(lambda time: wavy(np.array([time]), RHO)[0, 0] - RHO[1], 0.0, 0.6)
+    slopes = []
+    for share in np.linspace(-2e-4, 2e-4, 401):
+        time = np.append(np.arange(passage + 0.1 * (share - 2), 2.0, 0.1), 2.0)
+        adding = accumulator(objectives[0], 2)
+        adding.add(points(time, RHO, inside=(inside(time, RHO),)), np.zeros((1, len(time))))
+        slopes.append(adding.gradient[1])
+    assert np.ptp(slopes) < 5e-3
 
 
 @pytest.mark.parametrize("number", [1, 3])
