@@ -212,9 +212,9 @@ class SmoothMaximum(Stream):
         shares, shrink = self._shares(rows, points.weights[0])
         self.integrals.add(points, shares, self._corners, shrink)
 
-    def take_inside(self, length, rows, split):
+    def take_inside(self, length, rows, split, corners):
         shares, shrink = self._shares(rows, length)
-        self.integrals.add_inside(length, shares, split, shrink)
+        self.integrals.add_inside(length, shares, split, corners, shrink)
 
     def _shares(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, Any]:
         """exp(s f), and that times the derivatives; also the factor by which earlier sums shrink.

@@ -126,8 +126,8 @@ class Integral(Stream):
     def take(self, points, rows):
         self.integrals.add(points, rows, self._corners)
 
-    def take_inside(self, length, rows, split):
-        self.integrals.add_inside(length, rows, split)
+    def take_inside(self, length, rows, split, corners):
+        self.integrals.add_inside(length, rows, split, corners)
 
     def of_splits(self, splits, d_sensors):
         added = np.einsum("pnk,nk->np", splits.signal(d_sensors), splits.weights)

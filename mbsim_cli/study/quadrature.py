@@ -114,6 +114,20 @@ def _errors_inside(length: np.ndarray, rows: np.ndarray, split: Sequence[int]) -
     return np.maximum(low, third) * np.minimum(ratio, 1.0) ** 3.5 @ lengths
 
 
+_TO_ENDS = np.vander([0.0, 1.0], SHARES.size, increasing=True) @ np.linalg.inv(np.vander(SHARES, increasing=True))
+
+
+def _errors_between(length: np.ndarray, rows: np.ndarray, corners: Sequence[int]) -> np.ndarray:
+    """Errors (1 + q,) where a signal has corners between the last time point of steps, by number, and the first behind.
+
+    Neither step shows such a corner, but their polynomials do not meet.
+    """
+    before, lengths = np.asarray(corners, int), np.abs(length.reshape(-1, SHARES.size).sum(axis=1))
+    begins, ends = np.moveaxis(rows.reshape(len(rows), -1, SHARES.size) @ _TO_ENDS.T, 2, 0)
+    between = SHARES[0] * (lengths[before] + lengths[before + 1])
+    return np.abs(begins[:, before + 1] - ends[:, before]) @ between
+
+
 def _beside(sizes: np.ndarray) -> np.ndarray:
     """The largest of each step and of those beside it, (..., steps)."""
     found = sizes.copy()
@@ -164,10 +178,20 @@ class Integrals:
         self._lengths, self._corners = lengths[-2:], corners[-2:]
         self._ends = np.concatenate([shrink * self._ends[:, :-1], rows[:, -3:]], axis=1)[:, -3:]
 
-    def add_inside(self, length: np.ndarray, rows: np.ndarray, split: Sequence[int] = (), shrink: float = 1.0) -> None:
-        """Add time points inside steps, with weights ``length`` (B,); earlier sums are multiplied by ``shrink``."""
+    def add_inside(
+        self,
+        length: np.ndarray,
+        rows: np.ndarray,
+        split: Sequence[int] = (),
+        corners: Sequence[int] = (),
+        shrink: float = 1.0,
+    ) -> None:
+        """Add time points inside steps, with weights ``length`` (B,); earlier sums are multiplied by ``shrink``.
+
+        By number: steps that are ``split``, and those before ``corners`` between time points of two steps.
+        """
         self._inside = True
-        errors = _errors_inside(length, rows, list(split))
+        errors = _errors_inside(length, rows, list(split)) + _errors_between(length, rows, corners)
         self.sums = shrink * self.sums + np.vstack([rows @ length, errors, np.zeros_like(errors)])
         self.sizes = shrink * self.sizes + np.abs(rows) @ np.abs(length)
 

@@ -250,7 +250,7 @@ class Stream:
                 self._scale.add(points, signal)
                 splits = self.splits_inside(points.time, points.length, points.sensors, run)
                 numbers = [] if splits is None else (splits.rows[:, 0] // len(SHARES)).tolist()
-                self.take_inside(points.length, signal.rows, numbers)
+                self.take_inside(points.length, signal.rows, numbers, self._corners_between_steps(points))
                 if splits:
                     self.take_splits(splits, points.d_sensors[splits.rows[..., None], self.columns])
                     self.integrals.add_split(0.0, self.lateness(splits))
@@ -317,8 +317,15 @@ class Stream:
         found = integrand.corners(read, read[TIME], self.objective.values)
         self._corners = found[len(found) - len(lengths) :] & (lengths != 0.0)
 
-    def take_inside(self, length: np.ndarray, rows: np.ndarray, split: Sequence[int]) -> None:
-        """Add the signal at time points inside steps, with weights ``length`` (B,); steps by number that are split."""
+    def _corners_between_steps(self, points: Block) -> list[int]:
+        """The steps, by number, between whose last time point inside and the next one the integrand has a corner."""
+        integrand, rows = self.objective.integrand, self.objective.sensors
+        read = {name: points.sensors[:, rows[name]] for name in integrand.sensors}
+        found = integrand.corners(read, points.time, self.objective.values)
+        return np.flatnonzero(found[len(SHARES) - 1 :: len(SHARES)]).tolist()
+
+    def take_inside(self, length: np.ndarray, rows: np.ndarray, split: Sequence[int], corners: Sequence[int]) -> None:
+        """Add the signal at time points inside steps, with weights ``length`` (B,); see ``Integrals.add_inside``."""
 
     def take_splits(self, splits: Splits, d_sensors: np.ndarray) -> np.ndarray:
         """Add what splitting intervals adds (N, 1 + p), and return it; ``d_sensors`` as of ``of_splits``."""

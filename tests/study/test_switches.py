@@ -244,6 +244,25 @@ def test_switches_where_the_polynomials_of_neighbouring_steps_do_not_meet(object
     assert np.ptp(slopes) < 5e-3
 
 
+@pytest.mark.parametrize("share", [0.01, 0.03, 0.06, 0.072, 0.1, 0.3, 0.93, 0.97, 0.99])
+@pytest.mark.parametrize("step", [0.1, 0.02])
+def test_estimated_errors_at_a_corner_anywhere_in_an_adaptive_step(step, share):
+    """Each of two steps is smooth at its time points, if the corner lies between those of the one and the other."""
+    objective = load_text("integral: sqrt(q**2)")
+    first, last = (np.array([1, -1]) * np.arcsin(0.5 * RHO[1]) + [0, np.pi]) / (3.0 * RHO[0])
+
+    def summed(time):
+        adding = accumulator(objective, 2)
+        adding.add(points(time, RHO, inside=(inside(time, RHO),)), np.zeros((1, len(time))))
+        return np.append(adding.value, adding.gradient), adding.uncertainty.errors
+
+    time = np.concatenate([np.arange(first - (2 + share) * step, last - 0.1, step), np.linspace(last, 2.0, 20)])
+    found, errors = summed(time)
+    true = np.abs(found - summed(np.sort(np.append(time, first)))[0])
+    assert (true < 2.0 * errors + 1e-10).all()
+    assert (errors < 0.2).all()
+
+
 @pytest.mark.parametrize("number", [1, 3])
 def test_round_off_that_was_never_large_does_not_count_in_corners(objectives, number):
     time, noise = np.linspace(0.0, 2.0, 41), 1e-17 * (-1.0) ** np.arange(41)
