@@ -367,6 +367,28 @@ def test_derivatives_by_pieces_of_a_law_that_are_alike(value, between, integrato
     assert not assembled.warnings
 
 
+HELD = """
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {a: 0.4823, b: 0.9123, c: 1.3223, first: 0.084, m: 2}
+bodies: {cart: {mass: m}}
+joints: {rail: {type: prismatic, bodies: [ground, cart], point: origin, axis: x}}
+laws: {u: {type: spline, extrapolate: hold, times: [a, b, c], values: [first, -0.875, -0.829]}}
+forces: {push: {type: drive, coordinate: rail.displacement, value: 1, law: u}}
+sensors: {x: {type: coordinate, coordinate: rail.displacement}}
+objectives: {way: {integral: x}}
+analysis: {formulation: FORMULATION, step: 0.05, duration: 2, sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "recursive, integrator: rk4"])
+def test_derivatives_of_a_held_spline_do_not_jump_at_its_ends(formulation):
+    """Those by its numbers differ on both sides by their rate over the round-off of time."""
+    text = HELD.replace("FORMULATION", formulation)
+    problem = build(spec.load("m.yaml", texts={"m.yaml": text}), Settings(), None).problem
+    assert [split.corner for split in problem.splits] == [True, True] * ("rk4" in formulation)
+
+
 BENT = {  # forces that bend, and derivatives of the impulse and of the way by a and b
     "h*max(t - a, 0)": lambda a, b: [[-(END - a), 0.0], [-((END - a) ** 2) / 2, 0.0]],
     "h*max(t - a, 0, t - b)": lambda a, b: [[-(END - a), 0.0], [-((END - a) ** 2) / 2, 0.0]],

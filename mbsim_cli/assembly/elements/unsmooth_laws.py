@@ -163,6 +163,7 @@ def _jumping_forces(
         groups = groups_in_run(edges, problem.options.end)
         largest = _largest(problem, law, order) if groups else 0.0
         dtheta = _along(problem, edges) if groups and varied else None
+        largest_variation = 0.0 if dtheta is None else _largest(problem, law, order, dtheta)
         for group in groups:
             times = _beside(problem, group)
             before, behind = (law_value(laws, theta, law, time)[order] for time in times)
@@ -170,7 +171,7 @@ def _jumping_forces(
                 yield law, group, before, behind
             elif dtheta is not None:
                 one, other = (float(law_variation(laws, theta, dtheta, 0, law, time)[order]) for time in times)
-                if abs(other - one) > JUMP * max(abs(one), abs(other)):
+                if abs(other - one) > JUMP * max(abs(one), abs(other), largest_variation):
                     yield law, group, before, behind
 
 
@@ -423,13 +424,20 @@ def _of_jump(problem: Problem, edge: Edge, when: str) -> str:
     return f"{jump}: steps spread its impulse, so that reactions there grow as steps get shorter{more}"
 
 
-def _largest(problem: Problem, law: int, order: int = 1) -> float:
-    """Largest rate of a law during a run, also of short pulses, or for ``order`` 0 largest value."""
-    laws, end = problem.model.laws, problem.options.end
+def _largest(problem: Problem, law: int, order: int = 1, dtheta: np.ndarray | None = None) -> float:
+    """Largest rate of a law during a run, also of short pulses, or for ``order`` 0 largest value.
+
+    With ``dtheta`` (len(theta), 1) the largest derivative of these along it.
+    """
+    laws, theta, end = problem.model.laws, problem.theta, problem.options.end
     ends = np.array(sorted({0.0, *(time for time in _times(problem, law) if 0.0 < time < end), end}))
     ends = ends[:: -(-len(ends) // SAMPLES)]  # of long tables
     times = [*np.linspace(0.0, end, SAMPLES), *(ends[:-1] + np.outer(WITHIN, np.diff(ends))).ravel()]
-    return float(np.nanmax(np.abs([law_value(laws, problem.theta, law, t)[order] for t in times]), initial=0.0))
+    if dtheta is None:
+        numbers = [law_value(laws, theta, law, t)[order] for t in times]
+    else:
+        numbers = [law_variation(laws, theta, dtheta, 0, law, t)[order] for t in times]
+    return float(np.nanmax(np.abs(numbers), initial=0.0))
 
 
 def _moved_instant(problem: Problem, group: Sequence[Breakpoint]) -> str:
