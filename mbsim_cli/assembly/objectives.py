@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.system import System
-from mbsim_cli.errors import UsageError, option
+from mbsim_cli.errors import UsageError, option, require_names
 from mbsim_cli.model.problem import Names, Problem, Response, Split
 from mbsim_cli.spec.analysis import FrequencyResponse
 from mbsim_cli.spec.expressions.number import Number
@@ -199,7 +199,9 @@ def responding(system: System, numbers: Numbers, problem: Problem, sensor_rows: 
     inputs: list[str] = []
     for index, name in enumerate(given.inputs):
         try:
-            inputs += inputs_of(problem, [name], 0.0).names
+            found = [*inputs, *inputs_of(problem, [name], 0.0).names]
+            require_names(option("inputs"), found)  # F has the components F.x, F.y and F.z
+            inputs = found
         except UsageError as error:
             system.issue(f"analysis.inputs.{index}", str(error).removeprefix(f"{option('inputs')}: "))
     labels: list[str] = []

@@ -198,7 +198,9 @@ class FrequencyResponse(SmallMotions):
     in_example = ("outputs",)
 
     type: Literal["frequency_response"] = field("Kind of analysis.", "frequency_response")
-    inputs: Some[named.Input] = field("Forces, and laws of forces, that the inputs are added to.", ["suspension"])
+    inputs: Some[named.Input] = field(
+        "Forces, their components as FORCE.x, and laws of forces that the inputs are added to.", ["suspension"]
+    )
     outputs: Many[named.Output] = field("SENSOR or SENSOR.component; default all sensors.", ["comfort.z"], default=())
     frequencies: Annotated[Many[Positive] | Frequencies, ByKind()] = field(
         "Frequencies [Hz]: a list, or a range.", {"from": 0.1, "to": 100, "count": 201}, [0.5, 1, 2]

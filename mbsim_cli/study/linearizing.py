@@ -91,6 +91,7 @@ def linearized(
             raise UsageError(f"a time is one of a motion; type: {problem.options.analysis} has none")
         point = at_time(problem, float(at))
     given = inputs_of(problem, inputs, point.time)
+    require_names(option("inputs"), given.names)  # F has the components F.x, F.y and F.z
     found = state_space(problem, point, given)
     shown, C, D = with_expressed(problem.expressed, found, point.time)
     readable = {name: part for name, part in assembled.sensor_rows.items() if part.stop <= shown.size}

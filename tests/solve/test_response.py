@@ -279,3 +279,13 @@ analysis:
     assert found.by("phase") == pytest.approx(0.0, abs=1e-12)
     with pytest.raises(mbsim.ModelError, match="multiplies force 'push' and is zero at 0 s; name the law"):
         mbsim.loads(text, phase=0.0).run()
+    alone = mbsim.loads(text.replace("inputs: [push]", "inputs: [push.x]"))
+    assert alone.run().objectives["answer"].value == found.value
+    assert alone.linearize("start", inputs=["push.x", "spring"]).inputs == ("push.x", "spring")
+    for inputs, wrong in (
+        ("push, push.x", "'push.x' stands twice"),
+        ("push.w", "law 'push.w'"),
+        ("spring.x", "'spring.x'"),
+    ):
+        with pytest.raises(mbsim.ModelError, match=wrong):
+            mbsim.loads(text.replace("inputs: [push]", f"inputs: [{inputs}]")).run()

@@ -59,11 +59,14 @@ def inputs_of(problem: Problem, names: Sequence[str], time: float, theta: np.nda
     labels, units, columns = [], [], []
     forces = [name for name in problem.names.forces if "(" not in name]  # without those that show calls of laws
     for name in names:
-        if name in forces:
-            found, size = _of_force(problem, name, time, theta)
+        found, size = list[tuple[str, str, list[int]]](), 1.0
+        force = name if name in forces else name.rpartition(".")[0]  # of a component, as F.x
+        if force in forces:
+            every, size = _of_force(problem, force, time, theta)
+            found = [each for each in every if name in (force, each[0])]
         elif f"laws.{name}" in problem.names.laws:
-            found, size = [(name, "", _of_law(problem, name, time))], 1.0
-        else:
+            found = [(name, "", _of_law(problem, name, time))]
+        if not found:
             used = {*laws_of_forces(problem.model).tolist(), *problem.model.constraints.law.tolist()} - {NONE}
             laws = [law for law in map(problem.names.laws.__getitem__, sorted(used)) if law.startswith("laws.")]
             known = ", ".join([*forces, *(law.removeprefix("laws.") for law in laws)]) or "none"

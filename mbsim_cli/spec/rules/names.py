@@ -11,6 +11,7 @@ from mbsim_cli.spec.expressions.named_numbers import connected
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS, ExpressionError, names, parse
 from mbsim_cli.spec.expressions.units import instead_of, quantity
+from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.rules.bodies import LOADS
@@ -195,7 +196,10 @@ class References:
                 if not self.review.lost("joints"):
                     self.review.known(path, name.partition(".")[0], "constraints", "constraint or joint", known)
             case "input":
-                choices = {*self.review.model.forces, *self.review.model.laws}
+                owner, _, axis = name.rpartition(".")
+                applied = isinstance(self.review.model.forces.get(owner), AppliedForce | AppliedTorque)
+                component = {name} if applied and axis in _IMPLICIT_VECTORS else set()
+                choices = {*self.review.model.forces, *self.review.model.laws, *component}
                 self.review.known(path, name, "forces", "force or law", choices)
             case "tyre" | "contact" | "bushing":
                 force = self.review.model.forces.get(name)
