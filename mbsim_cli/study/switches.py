@@ -206,7 +206,7 @@ class Switches:
         whole = Intervals(INSIDE, rows, length[rows].sum(axis=1), time, sensors)
         begin = self._begins.get(time[0]) if run is None else self._ends.get(run)
         if begin is None:
-            begin = self._signs(*self._inputs(whole, np.zeros(1, int), watched[:1]), None)[-1]
+            begin = self._signs(*self._inputs(whole, np.zeros(len(watched), int), watched), None)[0]
         which, shares = np.repeat(np.arange(steps), len(watched) - 1), np.tile(watched[1:], steps)
         later = self._signs(*self._inputs(whole, which, shares), begin).reshape(steps, len(watched) - 1, *begin.shape)
         begins = np.concatenate([begin[None], later[:-1, -1]])
@@ -282,14 +282,15 @@ class Switches:
             low, high = np.where(stays, middle, low), np.where(stays, high, middle)
         least = np.maximum(CONTINUOUS * np.abs(end - begin), self._round_off[k])
         passed = np.abs(values(which, high) - values(which, low)) <= least
-        apart = (before[passed] != 0.0) & (0.0 not in rule.nodes)  # from the polynomial of the step before
-        which, high, share = which[passed], high[passed], 0.5 * (low + high)[passed]
+        which, high, share, before = which[passed], high[passed], 0.5 * (low + high)[passed], before[passed]
+        apart = (before != 0.0) & (0.0 not in rule.nodes)  # from the polynomial of the step before
         value, _, _, rate = self._linearised(switch, intervals, which, share)
         moves = np.isfinite(rate) & (np.real(rate) != 0.0)
         change = np.where(moves, -value / np.where(moves, rate, 1.0), 0.0)
         share = share + np.where((share > BESIDE) | (apart & (np.abs(change.real) <= GAP)), change, 0.0)
         _, by_sensor, by_parameter, rate = self._linearised(switch, intervals, which, share)
-        moves = np.isfinite(rate) & (np.real(rate) != 0.0)  # else it has no derivative there, as at rest
+        # else it has no derivative there, as at rest, or where it is zero at the start of the run
+        moves = np.isfinite(rate) & (np.real(rate) != 0.0) & (before != 0.0)
         slower, slope = np.where(moves, 1.0 / np.where(moves, rate, 1.0), 0.0), np.where(moves[:, None], by_sensor, 0.0)
         by_points = -np.einsum("nm,nw->nmw", rule.basis(share), slope) * slower[:, None, None]
         by_parameter = -np.where(moves[:, None], by_parameter, 0.0) * slower[:, None]

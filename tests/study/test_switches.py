@@ -308,6 +308,34 @@ def test_methods_agree(integrator, time):
         assert fd[name].gradient == pytest.approx(found.gradient, rel=1e-3, abs=1e-4), name
 
 
+THROWN = """
+mbsim: 1
+gravity: [0, 0, -9.81]
+parameters: {y: START, v: 3}
+bodies: {ball: {mass: 1}}
+joints:
+  J: {type: prismatic, bodies: [ground, ball], point: origin, axis: z, initial: {displacement: y, velocity: v}}
+sensors: {height: {type: coordinate, coordinate: J.displacement}}
+objectives: {flight: {integral: "if(height > START, 1, 0)"}}
+analysis: {WAY, duration: 1, sensitivity: {method: ddm, parameters: all}}
+"""
+WAYS = [
+    "rk4, step: 0.01",
+    "dop853, step: 0.02",
+    "esdirk, step: 0.02",
+    "dop853, step: 0.03, error_control: sensitivities",
+]
+
+
+@pytest.mark.parametrize("way", ["formulation: ali3p-rtdyn1, step: 0.01", *(f"integrator: {way}" for way in WAYS)])
+@pytest.mark.parametrize("start", ["0", "0.1", "0.3"])
+def test_a_number_that_begins_at_zero_passes_it_where_the_run_begins(way, start):
+    """A start a little higher changes the end of the flight alone; round-off decided whether its begin moved."""
+    way = way.replace("integrator", "formulation: recursive, integrator")
+    found = mbsim.loads(THROWN.replace("START", start).replace("WAY", way)).run().objectives["flight"]
+    assert np.append(found.value, found.gradient) == pytest.approx([6.0 / 9.81, 1.0 / 3.0, 2.0 / 9.81], rel=1e-9)
+
+
 REST = [
     "step(abs(v), 0, 0, 0.1, 1)",
     "max(abs(v), 0)",
