@@ -237,15 +237,15 @@ class SmoothMaximum(Stream):
         return super().take_splits(splits, d_sensors)
 
     def of_splits(self, splits, d_sensors):
-        weight, sharpness, signal = self._weight_of(splits), self._sharpness, splits.signal(d_sensors)
+        (weight, slope), signal = self.summand(splits), splits.signal(d_sensors)
         signal[0] = 1.0
         added = np.einsum("pnk,nk->np", signal, weight * splits.weights)
-        added[:, 1:] += splits.through_shares(weight, sharpness * weight, d_sensors) / sharpness
+        added[:, 1:] += splits.through_shares(weight, slope, d_sensors) / self._sharpness
         return added
 
-    def by_shares(self, splits):
+    def summand(self, splits):
         weight = self._weight_of(splits)
-        return splits.by_shares(weight, self._sharpness * weight)
+        return weight, self._sharpness * weight
 
     def weights_of_splits(self, splits):
         weight = self._weight_of(splits)

@@ -131,14 +131,14 @@ class Integral(Stream):
 
     def of_splits(self, splits, d_sensors):
         added = np.einsum("pnk,nk->np", splits.signal(d_sensors), splits.weights)
-        added[:, 1:] += splits.through_shares(splits.values, 1.0, d_sensors)
+        added[:, 1:] += splits.through_shares(*self.summand(splits), d_sensors)
         return added
 
-    def by_shares(self, splits):
-        return splits.by_shares(splits.values, 1.0)
+    def summand(self, splits):
+        return splits.values, 1.0
 
     def weights_of_splits(self, splits):
-        return splits.by_sensors(splits.values, 1.0), 0.0
+        return splits.by_sensors(*self.summand(splits)), 0.0
 
     @property
     def weight_inside(self):

@@ -253,7 +253,7 @@ class Stream:
                 self.take_inside(points.length, signal.rows, numbers, self._corners_between_steps(points))
                 if splits:
                     self.take_splits(splits, points.d_sensors[splits.rows[..., None], self.columns])
-                    self.integrals.add_split(0.0, self.lateness(splits))
+                    self.integrals.add_split(0.0, self.errors_of_splits(splits))
                 for each in self._within[run]:
                     each.add(points.time, signal.rows)
         if not len(block.time):
@@ -338,14 +338,15 @@ class Stream:
         """What splitting adds to sums (N, 1 + p), from derivatives (N, m, w, p) of the sensors that are read."""
         raise NotImplementedError
 
-    def lateness(self, splits: Splits) -> np.ndarray:
-        """Errors (1 + p,) of the value by the shares of switches."""
+    def errors_of_splits(self, splits: Splits) -> np.ndarray:
+        """Errors (1 + p,) of the sum by the polynomials of sensors: of the shares of switches, and of the points."""
+        summand, slope = self.summand(splits)
         found = np.zeros(1 + self.p)
-        found[0] = np.abs(splits.late * self.by_shares(splits)).sum()
+        found[0] = (np.abs(splits.late * splits.by_shares(summand, slope)) + splits.off(slope)).sum()
         return found
 
-    def by_shares(self, splits: Splits) -> np.ndarray:
-        """Derivatives (N,) of the sum by the shares of switches."""
+    def summand(self, splits: Splits) -> tuple[np.ndarray, Any]:
+        """What the sum is of (N, k), and its slope by the formulas, at the points of splits."""
         raise NotImplementedError
 
     def weights_of_splits(self, splits: Splits) -> tuple[np.ndarray, Any]:

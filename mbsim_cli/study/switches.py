@@ -94,6 +94,7 @@ class Splits(NamedTuple):
     share_by_sensor: np.ndarray  # (N, m, w) derivatives of the share of the switch by sensors at the time points
     share_by_parameter: np.ndarray  # (N, p)
     late: np.ndarray  # (N,) error of the share, by the fall of the last two terms of the polynomial
+    last_terms: np.ndarray  # (N, 2, k) of the polynomial, and of that without the first time point, in the formulas
 
     def signal(self, d_sensors: np.ndarray) -> np.ndarray:
         """The formulas and their derivatives (1 + p, N, k) at the points, from those (N, m, w, p) of sensors."""
@@ -114,6 +115,11 @@ class Splits(NamedTuple):
         """Derivatives (N,) of the same by the shares."""
         of_points = self.weights * slope * self.rate * self.points_by_share
         return (self.weights_by_share * summand + of_points).sum(axis=1)
+
+    def off(self, slope: Any) -> np.ndarray:
+        """Errors (N,) of the same at given shares, by the fall of the last two terms of the polynomial."""
+        last, before_last = np.abs(((self.weights * slope)[:, None] * self.last_terms).sum(axis=2)).T
+        return _fallen(last, before_last)
 
 
 class Between(NamedTuple):
@@ -296,10 +302,9 @@ class Switches:
         by_parameter = -np.where(moves[:, None], by_parameter, 0.0) * slower[:, None]
         points = intervals.sensors[intervals.rows[which]][:, :, self.read]
         terms = [rule.last_term(share, without) for without in (0, 1)]
-        last, before_last = (np.abs(np.einsum("nw,nm,nmw->n", slope, term, points) * slower) for term in terms)
-        fall = np.divide(last, before_last, out=np.ones_like(last), where=before_last > 0.0)
+        late = _fallen(*(np.abs(np.einsum("nw,nm,nmw->n", slope, term, points) * slower) for term in terms))
         beside = np.maximum(BESIDE, self._round_off[k] * np.abs(slower))
-        return Passage(which, share, high, by_points, by_parameter, last * np.minimum(fall, 1.0), beside, -1.0 * apart)
+        return Passage(which, share, high, by_points, by_parameter, late, beside, -1.0 * apart)
 
     def _inputs(self, intervals: Intervals, which: np.ndarray, shares: np.ndarray) -> tuple[Any, np.ndarray, Any]:
         """Inputs of the integrand at shares (k,) of intervals (k,)."""
@@ -361,22 +366,25 @@ class Switches:
             moved = np.hstack([none + (1.0 - rule.shares if part == BEHIND else rule.shares), none])
             by_share = -sign * np.hstack([none + rule.weights, none])
             found.append((at, weights, by_share, moved, *self._of_formulas(intervals, which, at, choice)))
-        columns: Any = zip(*found, strict=True)
+        columns: Any = map(np.hstack, zip(*found, strict=True))
         every, of_points, of_share, moving, values, by_sensor, by_parameter, rate = columns
+        near, m = intervals.sensors[rows][:, :, self.read], len(rule.nodes)
+        terms = [rule.last_term(every.ravel(), without).reshape(n, 4 * r, m) for without in (0, 1)]
         return Splits(
             (rule.basis(passage.shares.real) * intervals.time[rows]).sum(axis=1),
             rows,
-            rule.basis(np.hstack(every).ravel()).reshape(n, 4 * r, len(rule.nodes)),
-            length * np.hstack(of_points),
-            length * np.hstack(of_share),
-            np.hstack(moving),
-            np.hstack(values),
-            np.hstack(by_sensor),
-            np.hstack(by_parameter),
-            np.hstack(rate),
+            rule.basis(every.ravel()).reshape(n, 4 * r, m),
+            length * of_points,
+            length * of_share,
+            moving,
+            values,
+            by_sensor,
+            by_parameter,
+            rate,
             passage.by_sensor,
             passage.by_parameter,
             passage.late,
+            np.stack([np.einsum("nkw,nkm,nmw->nk", by_sensor, term, near) for term in terms], axis=1),
         )
 
     def _of_formulas(self, intervals: Intervals, which: np.ndarray, points: np.ndarray, choices: np.ndarray) -> Any:
@@ -410,6 +418,11 @@ def _difference(splits: Splits, near: int, far: int) -> tuple[np.ndarray, ...]:
     sizes = np.abs(second - first)
     half = sizes.shape[1] // 2  # points of the rule; the others are time points
     return fine, sizes.max(axis=1), sizes[:, :half][:, near] <= POLE * sizes[:, :half][:, far]
+
+
+def _fallen(last: np.ndarray, before_last: np.ndarray) -> np.ndarray:
+    """What comes behind the last of two terms (N,), if terms go on to fall like these."""
+    return last * np.minimum(np.divide(last, before_last, out=np.ones_like(last), where=before_last > 0.0), 1.0)
 
 
 def _within(shares: np.ndarray) -> np.ndarray:

@@ -160,6 +160,15 @@ def test_estimated_errors_are_those_of_the_sum(objectives, number):
     assert (found.uncertainty.errors < 6.0 * true + 1e-4).all()
 
 
+@pytest.mark.parametrize("number", range(9))
+@pytest.mark.parametrize("steps", [10, 16, 32])
+def test_estimated_errors_of_adaptive_steps_are_no_smaller_than_the_errors(objectives, number, steps):
+    """Also of numbers that do not jump, which do not see the share of a switch to the first order."""
+    found, expected = run(objectives[number], steps, adaptive=True), exact(objectives[number])[0]
+    assert abs(found.value - expected) < found.uncertainty.errors[0] + 1e-12
+    assert found.uncertainty.errors[0] < 100.0 / steps**4
+
+
 def test_sums_without_switches_are_not_touched():
     assert not compiled_formula("x**2 + sqrt(x)*sin(x)", (("x", 1),)).switches
 
