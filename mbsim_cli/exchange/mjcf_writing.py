@@ -266,6 +266,15 @@ def _add_lines(root: Element, equality: Element, robot: Robot, sites: _Sites, na
         root.append(tendons)
 
 
+def _size(robot: Robot) -> float:
+    """The largest extent of the points of joints in a body that moves; 1 m where there is none."""
+    points: dict[str, list[np.ndarray]] = {}
+    for joint in robot.joints:
+        for body, place in zip(joint.bodies, joint.places, strict=True):
+            points.setdefault(body, []).append(place)
+    return max((np.ptp(places, axis=0).max() for body, places in points.items() if body != GROUND), default=0.0) or 1.0
+
+
 def _add_equalities(root: Element, robot: Robot) -> None:
     """Joints that close loops, between sites, couplings, and lines between points.
 
@@ -274,7 +283,7 @@ def _add_equalities(root: Element, robot: Robot) -> None:
     """
     equality, sites, labels = Element("equality"), _Sites(root), Names()
     owners = {joint.coordinate: joint.name for joint in robot.joints if joint.coordinate}
-    apart = max((np.abs(joint.places).max() for joint in robot.joints), default=0.0) or 1.0
+    apart = _size(robot)
     for joint in robot.joints:
         if not joint.closes:
             continue
