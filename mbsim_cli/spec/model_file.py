@@ -138,18 +138,18 @@ class ModelFile(Sections):
         default={},
     )
     analysis: AnyAnalysis = field("The analysis to run.", {"step": 1e-3, "duration": 5}, default_factory=Analysis)
-    study: dict[named.Text, families.Study] = field(
+    study: Section[families.Study] = field(
         "Parameter studies by name, for mbsim sweep.", {"corners": {"grid": {"k_f": [2e4, 3e4]}}}, default={}
     )
-    optimization: dict[named.Text, families.Optimization] = field(
+    optimization: Section[families.Optimization] = field(
         "Optimisations by name, for mbsim optimize.", {"calm": {"minimize": "psi1", "variables": ["L_s1"]}}, default={}
     )
-    measurements: dict[named.Text, families.Measurement] = field(
+    measurements: Section[families.Measurement] = field(
         "Measured runs by name, for mbsim fit.",
         {"lab": {"file": "run1.csv", "time": "t", "columns": {"x2": {"sensor": "r2.x", "sigma": 1e-3}}}},
         default={},
     )
-    fit: dict[named.Text, families.Fit] = field(
+    fit: Section[families.Fit] = field(
         "Fits of parameters to measurements by name, for mbsim fit.",
         {"all": {"measurements": ["lab"], "parameters": ["k", "c"]}},
         default={},

@@ -83,3 +83,18 @@ def test_files_of_numbers_are_known():
     """Where one has changed, rows of a study and the log of a search belong to another model."""
     models = Path(__file__).parents[1] / "properties" / "models"
     assert {file.name for file in spec.load(models / "flexible.yaml").tables} >= {"Beam_3m.SID_FEM", "mast.SID_FEM"}
+
+
+@pytest.mark.parametrize("section", ["study", "analysis", "checks", "gravity"])
+def test_a_section_that_is_null_leaves_the_included_one_out(tmp_path, section):
+    write(tmp_path, VALID + "study: {a: {grid: {L: [1, 2]}}}\n", "base.yaml")
+    model = spec.load(write(tmp_path, f"mbsim: 1\ninclude: [base.yaml]\n{section}: null\n"))
+    assert section not in model.model_fields_set
+
+
+def test_another_type_of_analysis_takes_nothing_of_forward_dynamics_over(tmp_path):
+    """Also where the included file leaves its type out."""
+    write(tmp_path, VALID, "base.yaml")
+    model = spec.load(write(tmp_path, "mbsim: 1\ninclude: [base.yaml]\nanalysis: {type: equilibrium}\nchecks: null\n"))
+    assert "type" not in VALID.partition("\nanalysis:")[2].partition("\n")[0]
+    assert model.analysis.type == "equilibrium" and model.analysis.model_fields_set == {"type"}

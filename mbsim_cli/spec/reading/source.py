@@ -129,6 +129,7 @@ def _step(value: Any, keys: list[Any]) -> tuple[Node | None, int]:
 
 MAX_BYTES = 50_000_000
 MAX_FILES = 100
+DEFAULT_ANALYSIS = "forward_dynamics"  # that of an analysis without a type
 
 
 def read_source(path: str | os.PathLike[str], texts: Mapping[str, str] | None = None) -> tuple[Source, list[Issue]]:
@@ -220,8 +221,8 @@ class _Reader:
                 if own is not None and other is not None and other.value != own.value:  # which the merge would hide
                     message = f"is not the version of {root.file}, which includes this file"
                     self._report(other.file, NodeError(message, other.line, other.column, path="mbsim"))
-                merged = merge(merged, included)
-        return merge(merged, root)
+                merged = laid_over(merged, included)
+        return laid_over(merged, root)
 
     def _included(self, entry: Node, file: str, above: tuple[str, ...]) -> Node | None:
         target = os.path.normpath(os.path.join(os.path.dirname(file), entry.value))
@@ -252,6 +253,20 @@ class _Reader:
     def _report(self, file: str, error: NodeError) -> None:
         excerpt = self._source.line(file, error.line)
         self.issues.append(Issue(file, error.line, error.column, error.path, error.message, error.hint, excerpt))
+
+
+def laid_over(below: Node, above: Node) -> Node:
+    """Return one file laid over another: sections that are null above are left out.
+
+    An analysis without a type is forward dynamics.
+    """
+    left_out = {key for key, node in above.value.items() if node.value is None and key in below.value}
+    parts = [file.value.get("analysis") for file in (below, above)]
+    kinds = [part.value.get("type") if part is not None and isinstance(part.value, dict) else None for part in parts]
+    if kinds[0] is None and kinds[1] is not None and kinds[1].value != DEFAULT_ANALYSIS:
+        below = below.at_same_place({key: node for key, node in below.value.items() if key != "analysis"})
+    merged = merge(below, above)
+    return merged.at_same_place({key: node for key, node in merged.value.items() if key not in left_out})
 
 
 def merge(below: Node, above: Node) -> Node:
