@@ -32,11 +32,13 @@ MIDDLE = 0.75  # half turns about which a wrap is counted: from -1/4 to 7/4 of a
 def expand_cables(review: Review) -> None:
     """Add to a model what its cables stand for."""
     for number, (name, spec) in enumerate(review.model.cables.items(), start=1):
-        maker = Maker(review, ("cables", name))
+        maker, before = Maker(review, ("cables", name)), len(review.issues)
         if spec.stiffness is None:
             _hold_length(maker, name, spec)
         elif _fits(maker, spec):
             _Path(maker, number, name, spec).add()
+        if len(review.issues) > before:
+            review.unmade.add(name)
 
 
 def _hold_length(maker: Maker, name: str, spec: Cable) -> None:

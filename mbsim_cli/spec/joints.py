@@ -58,6 +58,7 @@ class Friction(Spec):
 
 
 EULER_NAMES = ("e0", "e1", "e2", "e3")
+RATE_WORDS = ("velocity", "angular_velocity", "rate", "speed")  # that readers write for the rate of a coordinate
 
 
 class Initial(Spec):

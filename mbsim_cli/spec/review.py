@@ -15,6 +15,7 @@ Broken = set[tuple[str | int, ...]]
 GROUND = "ground"
 FROM_TABLES = ("bodies", "joints")  # sections that tables add to
 OF_CONTROLS = ("laws", "parameters")  # sections that controls add to
+_MADE = ("sensors", "forces", "constraints")  # sections that controllers and cables add to
 
 
 class Review:
@@ -25,7 +26,7 @@ class Review:
         self.source = source
         self.issues: list[Issue] = []
         self.read: set[str] = set()  # numbers whose values were asked for, but literal ones
-        self.unmade: set[str] = set()  # controllers that are wrong: states may be missing whose names begin so
+        self.unmade: set[str] = set()  # controllers and cables that are wrong; what they add is missing
         self._broken = broken
         self._suggested = 0
         self._names: dict[str, frozenset[str]] = {}
@@ -73,7 +74,7 @@ class Review:
         return self.names("bodies") | {GROUND}
 
     def is_unmade(self, name: str) -> bool:
-        """Whether a name may be that of a state of a controller that is wrong, and has none."""
+        """Whether a name may be that of a state or force of a controller or cable that is wrong, and has none."""
         return any(name == one or name.startswith(f"{one}_") for one in self.unmade)
 
     def known(
@@ -81,9 +82,10 @@ class Review:
     ) -> bool:
         """Return whether a name exists in a section (or among ``choices``); reports it where it does not."""
         names = choices if choices is not None else self.bodies if section == "bodies" else self.names(section)
-        if name in names or self.lost(section) or (section == "sensors" and self.is_unmade(name)):
+        if name in names or self.lost(section) or (section in _MADE and self.is_unmade(name)):
             return True
-        self.report(path, f"unknown {what} {name!r}", self.suggest(name, names), 0, key)
+        hint = self.suggest(name, names) if names else f"there are no {section}"
+        self.report(path, f"unknown {what} {name!r}", hint, 0, key)
         return False
 
     def suggest(self, name: str, names: Iterable[str]) -> str | None:

@@ -299,7 +299,11 @@ def test_no_body_is_named_all(tmp_path):
         ("parameters: [L, m]", "parameters: L", "or a list, such as [L_s1, L_s2]"),
         ("name: example", "name: `example`", "'`' begins no text; put the text in quotes"),
         ("coordinate: A.angle, derivative: 1", "coordinate: A.angle.velocity", "derivative: 1 reads its rate"),
+        ("coordinate: A.angle, derivative: 1", "coordinate: A.speed", "A.angle with derivative: 1 is its rate"),
+        ("coordinate: A.angle, derivative: 1", "coordinate: A", "must be written JOINT.coordinate; write A.angle"),
         ("angle: 90 deg", "angle: 90 degrees", "invalid syntax; write 90 deg"),
+        ("analysis: {step:", "analysis: {dt:", "unknown key 'dt'; did you mean 'step'?"),
+        ("length: 2, mass: 1}", "length: 2, mass:1}", "unknown key 'mass:1'; a blank stands behind the colon of mass"),
     ],
 )
 def test_a_hint_shows_what_would_be_right(tmp_path, old, new, sentence):
@@ -326,3 +330,40 @@ def test_a_swept_coordinate_is_shown_where_it_stands(tmp_path):
     sweep = "{type: kinematics, sweep: {C.angle: {from: 0, to: 1, count: 3}}}"
     (issue,) = issues_of(tmp_path, f"{VALID.partition('analysis:')[0]}\nanalysis: {sweep}\n")
     assert "analysis.sweep.C.angle: unknown joint 'C'" in issue
+
+
+def test_what_a_comma_cuts_off_an_expression_is_one_error(tmp_path):
+    (issue,) = issues_of(tmp_path, VALID.replace("stiffness: 100", "stiffness: max(m, 100, 2*m)", 1))
+    assert issue.endswith("inside { } and [ ] an expression with commas stands in quotes")
+
+
+def test_entries_without_a_name_are_told_of_the_level_that_is_missing(tmp_path):
+    (issue,) = issues_of(tmp_path, VALID + "\nstudy: {grid: {L: [1, 2]}}\n")
+    assert issue.endswith("study.grid.L: unknown key 'L'; each entry of study has a name: study: {NAME: {grid: ...}}")
+
+
+def test_a_force_on_a_coordinate_is_a_drive(tmp_path):
+    text = VALID.replace("forces:\n", "forces:\n  t: {type: torque, coordinate: A.angle, value: [0, 0, 1]}\n", 1)
+    assert any("unknown key 'coordinate'; a drive acts on a coordinate" in issue for issue in issues_of(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("  b:\n    mass:3\n    shape: {}\n", "48:5: 'mass:' is not a key; a blank stands behind its colon"),
+        ("  b:\n    mass:3\n", "bodies.b: must be a mapping; a blank stands behind the colon of a key"),
+        ("  b:\n    mass: 3\n     shape: {}\n", "context; keys of one mapping begin in the same column"),
+    ],
+)
+def test_blanks_of_yaml(tmp_path, lines, said):
+    (issue,) = issues_of(tmp_path, "mbsim: 1\nbodies:\n" + lines)
+    assert said.replace("48:", "4:") in issue, issue
+
+
+def test_a_wrong_cable_is_one_error(tmp_path):
+    """What reads the forces that it would add is right."""
+    text = VALID.replace("sensors:\n", "sensors:\n  pull: {type: force, force: rope_2}\n", 1)
+    text = text.replace("objectives:\n", "objectives:\n  most: {maximum: norm(pull), unit: N}\n", 1)
+    cable = "cables: {rope: {path: [ground.A, bar.B], stiffness: 100, damping: 1, length: 1, rate: 0}}\n"
+    (issue,) = issues_of(tmp_path, text + cable)
+    assert issue.endswith("cables.rope.rate: the length does not move; leave the rate out"), issue

@@ -63,7 +63,7 @@ def test_keys_are_texts():
 @pytest.mark.parametrize(
     ("text", "line", "column", "message"),
     [
-        ("a: [1, 2", 1, 4, "YAML cannot be read while parsing a flow sequence"),
+        ("a: [1, 2", 1, 4, "YAML cannot be read: while parsing a flow sequence"),
         ("a: 1\n b: 2", 2, 3, "YAML cannot be read"),
         ("a: &x [*x]", 1, 8, "alias *x contains itself"),
         ("a: *x", 1, 4, "alias *x has no anchor before it"),

@@ -32,6 +32,21 @@ _OTHER_WORDS = {  # for types, in other programs
     **dict.fromkeys(("free", "free_joint", "6dof"), "floating"),
     **dict.fromkeys(("sine", "sinus", "cosine"), "harmonic"),
 }
+_OTHER_KEYS = {  # in other programs
+    **dict.fromkeys(("dt", "timestep", "time_step", "h"), "step"),
+    **dict.fromkeys(("tend", "t_end", "t_final", "tf", "end_time", "stop_time", "simulation_time"), "duration"),
+    **dict.fromkeys(("cog", "com", "cg", "center_of_gravity", "centre_of_mass"), "center_of_mass"),
+    **dict.fromkeys(("mu", "friction_coefficient"), "dynamic"),
+    **dict.fromkeys(("rest_length", "free_length", "unstretched_length", "l0"), "natural_length"),
+    **dict.fromkeys(("rest_angle", "free_angle"), "natural_angle"),
+    **dict.fromkeys(("preload", "pretension"), "force"),
+    **dict.fromkeys(("q0", "initial_conditions", "start"), "initial"),
+}
+_OF_OTHER_TYPES = {  # keys by the type of a force that has none of them
+    ("torque", "coordinate"): "a drive acts on a coordinate: {type: drive, coordinate: A.angle, value: 1}",
+    ("force", "coordinate"): "a drive acts on a coordinate: {type: drive, coordinate: A.angle, value: 1}",
+    ("force", "body"): "a force acts at a point, as point: BODY.center_of_mass",
+}
 _KIND_WORDS = {"text": "a text", "list": "a list", "mapping": "a mapping", "number": "a number"}
 
 
@@ -47,10 +62,7 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
     """
     path, kind, context = path_of(error["loc"]), error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        hint = suggest(str(path[-1]), keys_in(classes.get(id(_at(data, path[:-1])))))
-        if str(path[-1]).isdecimal() and error["input"] is None:  # {length: 0,5}
-            hint = "decimals stand behind a point"
-        return source.issue(path, f"unknown key {path[-1]!r}", hint, key=True)
+        return source.issue(path, f"unknown key {path[-1]!r}", _meant_by(path, classes, data), key=True)
     if kind == "missing":
         return source.issue(path[:-1], f"key {path[-1]!r} is missing", key=True)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
@@ -75,7 +87,35 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
         bound = context.get("ge", context.get("le"))
         return source.issue(path, f"must be {'at least' if 'ge' in context else 'at most'} {bound}")
     hint = _right(classes, data, path) if kind in _OF_ENTRIES else None
+    if hint is not None and isinstance(error["input"], str) and re.fullmatch(r"\w+:\S+", error["input"]):  # mass:3
+        hint = "a blank stands behind the colon of a key"
     return source.issue(path, _PLAIN.get(kind) or error["msg"][:200], hint)
+
+
+def _meant_by(path: Path, classes: Mapping[int, Any], data: Any) -> str | None:
+    """A hint on what an unknown key may stand for."""
+    key, holder = str(path[-1]), _at(data, path[:-1])
+    known, value = keys_in(classes.get(id(holder))), _at(holder, path[-1:])
+    before, colon, _ = key.partition(":")
+    if colon and value is None and before in known:  # {mass:3}
+        return f"a blank stands behind the colon of {before}"
+    if key.isdecimal() and value is None:  # {length: 0,5}
+        return "decimals stand behind a point"
+    if len(path) > 2 and path[-2] in known and isinstance(value, (dict, list)):  # study: {grid: {r: [1]}}
+        return f"each entry of {path[-3]} has a name: {path[-3]}: {{NAME: {{{path[-2]}: ...}}}}"
+    other = _OTHER_KEYS.get(key.lower())
+    if other in known:
+        return f"did you mean {other!r}?"
+    return _OF_OTHER_TYPES.get((str(holder.get("type")), key)) or suggest(key, known)
+
+
+def in_expression(path: Path, data: Any) -> bool:
+    """Whether an unknown key is what a comma cut off an expression without quotes: {value: max(a, b)}."""
+    holder = _at(data, path[:-1])
+    if not isinstance(holder, dict) or path[-1] not in holder or holder[path[-1]] is not None:
+        return False
+    texts = [value for value in list(holder.values())[: list(holder).index(path[-1])] if value is not None]
+    return bool(texts) and isinstance(texts[-1], str) and texts[-1].count("(") > texts[-1].count(")")
 
 
 def _count(context: Mapping[str, Any], marks: Sequence[Any]) -> str:

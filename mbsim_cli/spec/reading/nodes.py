@@ -134,12 +134,12 @@ def read_nodes(text: bytes, file: str, room: int = MAX_ENTRIES) -> tuple[Node | 
 
 def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
     marks: list[Any] = [mark for mark in (error.problem_mark, error.context_mark) if mark is not None]
-    count, last, lines = _lines(text, {mark.line for mark in marks})
+    count, last, lines = _lines(text, {line for mark in marks for line in (mark.line - 1, mark.line)})
     inside = [(mark.line + 1, mark.column + 1) for mark in marks if mark.line in lines]
     if "cannot start any token" in (error.problem or "") and inside:
         line, column = inside[0]
         written = lines[line - 1]
-        indentation = written[: len(written) - len(written.lstrip())]
+        indentation = written[: _indented(written)]
         if "\t" in indentation and column <= len(indentation):
             return NodeError("a tab stands in the indentation", line, indentation.index("\t") + 1, "indent by blanks")
         return NodeError(f"{written[column - 1 : column]!r} begins no text", line, column, "put the text in quotes")
@@ -153,9 +153,22 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
             return NodeError("a text with braces stands without quotes", line, column, 'write "P_{i}" for P_{i}')
     if "nesting depth" in (error.problem or "") and inside:  # the reader's own limit, from PyYAML 6.0.4 on
         return NodeError(f"nested more than {MAX_DEPTH} deep", *inside[0])
+    hint = None
+    if "mapping values are not allowed" in (error.problem or "") and inside:
+        line, before = inside[0][0], lines.get(inside[0][0] - 2, "")
+        if (glued := _GLUED.match(before)) is not None:
+            message = f"{glued[1]!r} is not a key"
+            return NodeError(message, line - 1, glued.start(1) + 1, "a blank stands behind its colon")
+        if _indented(lines[line - 1]) > _indented(before):
+            hint = "keys of one mapping begin in the same column"
     what = ": ".join(part for part in (error.context, error.problem) if part)
     # at the end of the file, what is open there is the better place
-    return NodeError(f"YAML cannot be read {what}", *(inside[0] if inside else (count, len(last) + 1)))
+    line, column = inside[0] if inside else (count, len(last) + 1)
+    return NodeError(f"YAML cannot be read: {what}", line, column, hint)
+
+
+def _indented(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _lines(text: bytes, wanted: set[int]) -> tuple[int, str, dict[int, str]]:

@@ -9,7 +9,7 @@ from mbsim_cli.spec.expressions.named_numbers import shown, sort
 from mbsim_cli.spec.expressions.number import TIME, VELOCITY, Expression, coordinate_in, read_by, sensor_in
 from mbsim_cli.spec.expressions.syntax import COMPONENTS, KNOWN, ExpressionError, calls_of_laws, names, parse
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
-from mbsim_cli.spec.joints import EULER_NAMES
+from mbsim_cli.spec.joints import EULER_NAMES, RATE_WORDS
 from mbsim_cli.spec.objectives import MODAL, TRANSFERS, Check, Transfer
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import Review
@@ -83,6 +83,8 @@ def _formula(
         return
     invalid = review.names("sensors") - set(review.model.sensors)
     lost = {other for other in used if other.partition(".")[0] in invalid or review.is_unmade(other)}
+    shown = {other: review.model.sensors.get(other.partition(".")[0]) for other in used}
+    lost |= {other for other, sensor in shown.items() if review.is_unmade(getattr(sensor, "force", ""))}
     unknown = [(other, offset) for other, offset in used.items() if other not in widths and other not in lost]
     for other, offset in unknown:
         hint: str | None
@@ -280,6 +282,8 @@ def _coordinate(review: Review, path: Path, name: str, offset: int) -> None:
     hint = review.suggest(coordinate, known) if known else "it has none"
     if coordinate.rpartition(".")[0] in known:
         hint = f"its rate is {joint}.{coordinate.rpartition('.')[0]}.{VELOCITY}"
+    elif coordinate in RATE_WORDS and len(known) == 1:
+        hint = f"the rate is {joint}.{known[0]}.{VELOCITY}"
     review.report(path, f"joint {joint!r} has no coordinate {coordinate!r}", hint, offset + len(joint) + 1)
 
 

@@ -12,6 +12,7 @@ from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS, ExpressionError, names, parse
 from mbsim_cli.spec.expressions.units import instead_of, quantity
 from mbsim_cli.spec.forces import AppliedForce, AppliedTorque
+from mbsim_cli.spec.joints import RATE_WORDS
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.rules.bodies import LOADS
@@ -310,7 +311,9 @@ class References:
         review = self.review
         joint, dot, name = text.partition(".")
         if not dot:
-            review.report(path, f"{text!r} must be written JOINT.coordinate", key=key)
+            known = review.model.joints[joint].coordinates if joint in review.model.joints else ()
+            hint = f"write {' or '.join(f'{joint}.{name}' for name in known[:3])}" if known else None
+            review.report(path, f"{text!r} must be written JOINT.coordinate", hint, key=key)
         elif joint not in review.names("joints"):
             if not review.lost("joints"):
                 hint = review.suggest(joint, review.names("joints"))
@@ -322,6 +325,8 @@ class References:
             hint = review.suggest(name, known) if known else "it has none"
             if path[0] == "sensors" and name.removesuffix(".velocity") in known:
                 hint = "derivative: 1 reads its rate"
+            elif path[0] == "sensors" and name in RATE_WORDS and len(known) == 1:
+                hint = f"{joint}.{known[0]} with derivative: 1 is its rate"
             message = f"joint {joint!r} has no coordinate {name!r}"
             review.report(path, message, hint, None if key else len(joint) + 1, key)
 
