@@ -180,13 +180,16 @@ def _report(whole: Part, key: str, parts: list[Part], required: bool) -> Part:
     if len(kinds) > 1:
         report["types"] = {name: kind.get("description", "") for kind in kinds for name in _types_of(kind)}
     else:
-        inner = next((entry for entry in (*alternatives, *named) if "properties" in entry), None)
-        if inner is not None:
-            must = inner.get("required", ())
+        forms = [entry for entry in alternatives if "properties" in entry]
+        forms = forms or [entry for entry in named if "properties" in entry][:1]
+        if len(forms) > 1:
+            report["forms"] = [list(form.get("required", ())) for form in forms]
+        if forms:
             report["keys"] = {}
-            for name, entry in inner["properties"].items():
-                text = next((part.get("description", "") for part in _resolved(whole, entry)), "")
-                report["keys"][name] = {"description": entry.get("description") or text, "required": name in must}
+        for name, entry in ((name, entry) for form in forms for name, entry in form["properties"].items()):
+            text = next((part.get("description", "") for part in _resolved(whole, entry)), "")
+            must = all(name in form.get("required", ()) for form in forms)
+            report["keys"].setdefault(name, {"description": entry.get("description") or text, "required": must})
     return report
 
 
@@ -222,6 +225,8 @@ def _print(found: Part) -> None:
         for example in found["examples"]:
             for line in example_lines(example):
                 tell(f"  {line}")
+    if "forms" in found:
+        tell(f"one of several forms, by their required keys: {'; '.join(map(', '.join, found['forms']))}")
     if "types" in found:
         show_table(("type", "meaning"), found["types"].items())
     elif "keys" in found:

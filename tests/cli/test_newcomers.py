@@ -125,6 +125,8 @@ def test_every_type_is_explained_with_an_example():
         ("joints", "cylindrical"),
         ("forces.bump_stop", "NAME: {type: bump_stop, coordinate: A.angle, minimum: 0.4, stiffness: 200000}"),
         ("magic_formula", "forces.tyre.slip.magic_formula: "),
+        ("bodies.flexible", "by their required keys: sid; terms; mesh, frame, modes"),
+        ("bodies.flexible", "Sets of mesh nodes by name."),
         ("cables.path.turn", "one of positive, negative"),
         ("", "gravity"),
     ],
