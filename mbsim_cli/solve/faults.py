@@ -375,6 +375,9 @@ class Failed(NamedTuple):
     open: np.ndarray  # (m,) their residuals after it
 
 
+_SHORTER = "try a smaller step, or formulation: ali1p-rtdyn1 with integrator: esdirk, which chooses its steps"
+
+
 def why_not_converged(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> str | None:
     """A sentence on why Newton's iteration did not converge, or None if no cause is found."""
     if not all(np.isfinite(part).all() for part in (*failed.state[:4], failed.correction, failed.of_multipliers)):
@@ -383,7 +386,7 @@ def why_not_converged(failed: Failed, problem: Problem, theta: np.ndarray, stand
     if softest:
         found, advice = [softest], "state a larger one, or none"
     else:
-        found, advice = [_too_fast(failed, problem.names), _bent(failed, problem, theta, stand)], "try a smaller step"
+        found, advice = [_too_fast(failed, problem.names), _bent(failed, problem, theta, stand)], _SHORTER
     causes = "; ".join(cause for cause in found if cause)
     return f"the Newton iteration did not converge at t = {failed.time:.6g} s: {causes}; {advice}"
 

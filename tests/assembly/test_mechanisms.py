@@ -97,6 +97,19 @@ def test_too_many_independent_coordinates(tmp_path):
     assert "2 too many: A.angle, B.angle, D.angle" in issue.message
 
 
+def test_a_mechanism_without_freedom_asks_for_an_axis_or_a_joint_too_many(tmp_path):
+    turned = FOUR_BAR.replace("bodies: [rod, rocker], point: C, axis: z", "bodies: [rod, rocker], point: C, axis: x")
+    (issue,) = issues(tmp_path, turned)
+    assert "mobility 0: is there a joint too many, or an axis that points another way" in issue.hint
+
+
+def test_a_range_that_begins_elsewhere_than_its_coordinate(tmp_path):
+    text = FOUR_BAR.replace(", independent: true", "")
+    (issue,) = issues(tmp_path, text + "analysis: {type: kinematics, sweep: {A.angle: {from: 0, to: 1, count: 3}}}\n")
+    assert issue.path == "analysis.sweep.A.angle"
+    assert issue.hint == "leave the initial value out, or begin the range there"
+
+
 def test_a_driven_coordinate_need_not_be_independent(tmp_path):
     motion = "constraints: {drive: {type: motion, coordinate: A.angle, law: {type: polynomial, coefficients: [1, 1]}}}"
     (issue,) = issues(tmp_path, FOUR_BAR + motion + "\n")

@@ -227,3 +227,20 @@ def test_a_look_ahead_leaves_the_rows_of_a_run_made_beside_others(tmp_path):
     before = [array.copy() for array in record]
     assert run.steps_ahead(1000).end[-1] == 0.5
     assert all(map(np.array_equal, before, record))
+
+
+GRIP = """
+mbsim: 1
+gravity: [0, 0, 0]
+bodies: {cart: {mass: 0.01}}
+joints: {rail: {type: prismatic, bodies: [ground, cart], point: origin, axis: x, initial: {velocity: 1}}}
+forces: {grip: {type: drive, coordinate: rail.displacement, value: "-60*tanh(rail.displacement.velocity/0.01)"}}
+analysis: {step: 1e-2, duration: 0.1}
+"""
+
+
+def test_a_stiff_force_asks_for_an_integrator_that_chooses_its_steps(mbsim, tmp_path):  # noqa: F811
+    (tmp_path / "grip.yaml").write_text(GRIP)
+    done = mbsim("run", "grip.yaml")
+    assert done.code == 4
+    assert "'grip' bends most between its iterates; try a smaller step, or formulation: ali1p-rtdyn1 with" in done.err
