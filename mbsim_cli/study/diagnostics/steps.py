@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.tree.kinematics import SYMMETRIC, poses
 from mbsim_cli.errors import counted, with_digits
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model import standard_data as sid
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, STEP, Names
@@ -187,6 +188,11 @@ class Following:
     def __init__(self) -> None:
         self._last: tuple[np.ndarray, np.ndarray] | None = None  # time and sensors of the latest time point
 
+    @property
+    def begun(self) -> bool:
+        """Whether there has been a block."""
+        return self._last is not None
+
     def of(self, block: Block | InverseBlock) -> tuple[np.ndarray, np.ndarray]:
         """Times (B + 1,) and sensors (B + 1, width); of the first block B of them."""
         time, sensors = block.time, np.real(block.sensors)
@@ -201,7 +207,8 @@ class ContactHealth:
     """Lift-offs and landings of tyres, and roads that steps of tyres and ``contacts`` do not resolve."""
 
     def __init__(self, problem: Problem, contacts: Sequence[Any]):
-        self._contacts = contacts
+        self._problem, self._contacts = problem, contacts
+        self._buried: list[str] = []  # tyres whose centres are below the road at the start
         self._features = [features(problem, contact.road) for contact in contacts]
         self._lifted: dict[str, list[float]] = {}  # times of each tyre's lift-offs and landings
         self._coarse: dict[str, tuple[float, float, np.ndarray]] = {}  # steps, time and feature of the worst passage
@@ -209,6 +216,8 @@ class ContactHealth:
 
     def add(self, block: Block | InverseBlock) -> None:
         """Add the next time points."""
+        if not self._following.begun:
+            self._buried = [contact.name for contact in self._contacts if self._starts_below(contact, block.sensors[0])]
         time, sensors = self._following.of(block)
         for contact, ranges in zip(self._contacts, self._features, strict=True):
             touching = sensors[:, contact.load] > 0.0
@@ -224,10 +233,20 @@ class ContactHealth:
                     if steps < self._coarse.get(name, (STEPS,))[0]:
                         self._coarse[name] = steps, float(time[step[0] + 1]), np.array([start, end])
 
+    def _starts_below(self, contact: Any, sensors: np.ndarray) -> bool:
+        """Whether the centre of a tyre is below the road, where its forces are those of no tyre."""
+        laws, theta = self._problem.model.laws, self._problem.theta
+        x, z = np.real(sensors[[contact.place, contact.place + 2]])
+        return bool(contact.rolls and z < law_value(laws, theta, contact.road, float(x))[0].real)
+
     @property
     def warnings(self) -> list[str]:
         """Sentences on events."""
-        found = []
+        found = [
+            f"the centre of tyre {tyre} is below the road at the start: look at where it begins, and at the direction "
+            "in which the coordinate that gives its height counts"
+            for tyre in self._buried
+        ]
         for tyre, times in self._lifted.items():
             if times:
                 often = (
