@@ -227,9 +227,7 @@ def resolution_of(
         keeps = f"{options.integrator} keeps the error of each step"
         if options.error_control == "sensitivities" and options.sensitivity == "ddm":
             return NoSteps(f"{keeps}, derivatives included, within the tolerance", exact=False)
-        keeps += " of the motion within the tolerance"
-        more = ", that of its derivatives with error_control: sensitivities (and ddm) only"
-        return NoSteps(keeps if options.sensitivity == "none" else keeps + more, exact=False)
+        return NoSteps(f"{keeps} of the motion within the tolerance", exact=False)
     if loses_energy(problem):
         return NoSteps("projection: identity leaves errors of first order, which step: auto shows", exact=False)
     names, steps = problem.names, round(options.duration / options.step)

@@ -274,7 +274,7 @@ def evaluate(
             None if largest is None else float(largest),
             each.has_corners,
         )
-    require_finite(results, unknown.objectives)
+    require_finite(problem, results, unknown.objectives)
     return results
 
 
@@ -322,10 +322,20 @@ def accumulated(
     return found
 
 
-def require_finite(results: Mapping[str, Gradient], unknown: Collection[str]) -> None:
+def require_finite(problem: Problem, results: Mapping[str, Gradient], unknown: Collection[str]) -> None:
     """Raise AnalysisError if an objective is not finite, except the ``unknown`` ones, which warnings explain."""
+    options = problem.options
     for name, result in results.items():
         undefined = np.count_nonzero(~np.isfinite(result.gradient)) > len(result.undefined)
-        if name not in unknown and (undefined or not np.isfinite(result.value)):
+        if name in unknown or not (undefined or not np.isfinite(result.value)):
+            continue
+        if not np.isfinite(result.value):
             causes = "divide by zero, overflow, take a root or logarithm below zero, or call a law beyond its table"
             raise AnalysisError(f"objective {name} is not a finite number; on this motion its expression may {causes}")
+        why = "on this motion its expression may have no derivative, as a distance of zero has none"
+        if options.adaptive and not options.implicit:
+            why += (
+                f", or derivatives grow without bound along the steps of {options.integrator}, which the motion alone "
+                "chooses: try integrator: esdirk"
+            )
+        raise AnalysisError(f"the gradient of objective {name} is not a finite number; {why}")

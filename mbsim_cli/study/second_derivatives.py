@@ -71,7 +71,8 @@ def hessian_vector(assembled: Assembled, objective: str, direction: np.ndarray, 
     lost = names if any(direction[names.index(name)] for name in reasons) else reasons
     found = masked(gradient.imag / STEP, names, lost)
     value = float(accumulators[objective].value.real)
-    require_finite({objective: Gradient(value, found, undefined=dict.fromkeys(lost, ""))}, unknown.objectives)
+    results = {objective: Gradient(value, found, undefined=dict.fromkeys(lost, ""))}
+    require_finite(problem, results, unknown.objectives)
     return found
 
 

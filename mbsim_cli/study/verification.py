@@ -89,6 +89,7 @@ class Analysed(NamedTuple):
     settings: Settings  # with a step in seconds
     assembled: Assembled
     results: Mapping[str, Gradient]
+    divided: bool = False  # whether steps end where forces begin: gradients hold these times, and differences move them
 
     def tolerances(self, check: Check) -> tuple[float, float]:
         """Relative and absolute tolerance of a check."""
@@ -272,7 +273,7 @@ def complex_steps(assembled: Assembled, listener: Listener) -> dict[str, Gradien
         values[k] = [found.value for found in run.values()]
     names = [objective.name for objective in assembled.objectives]
     results = {n: Gradient(float(v[0].real), v.imag / STEP) for n, v in zip(names, values.T, strict=True)}
-    require_finite(results, unknown.objectives)
+    require_finite(plain, results, unknown.objectives)
     return results
 
 
@@ -334,13 +335,13 @@ def along_direction(
     ):
         gradient = result.gradient[list(parameters.values())]
         scale = max(float(np.linalg.norm(gradient * direction)), INSENSITIVE * max(size_of(result), float(chord)))
-        uncertain = LUCKY * float(error)
+        uncertain = LUCKY * float(error) + _apart(analysed, result, list(parameters.values()), direction)
         round_off = ROUND_OFF * result.uncertainty.scale if result.uncertainty else 0.0
         row = compare(
             gradient @ direction,
             reference,
             NUMERICAL_TOLERANCE,
-            min(uncertain, UNCERTAIN * scale) + round_off,
+            min(LUCKY * float(error), UNCERTAIN * scale) + round_off,
             scale,
             model=str(analysed.path),
             name="numerical derivative",
@@ -350,6 +351,20 @@ def along_direction(
             source=f"central differences of whole analyses along random direction {seed}, step {numerical.step:.1e}",
         )
         yield unless_undecided(row, uncertain, scale, f"d {name} / d direction {seed}")
+
+
+def _apart(analysed: Analysed, result: Gradient, columns: list[int], direction: np.ndarray) -> float:
+    """How far a derivative along a direction and differences may be apart where runs choose the lengths of steps.
+
+    Gradients hold these lengths. Where steps end at forces that begin, that is an error like that of the steps; of an
+    adaptive integrator it is one within the tolerance.
+    """
+    options, size = analysed.assembled.problem.options, size_of(result)
+    found = LUCKY * options.tolerance * size if options.adaptive else 0.0
+    if analysed.divided and result.uncertainty:
+        errors = np.nan_to_num(result.uncertainty.errors[1:])[columns]
+        found += float(np.abs(errors * direction).sum())
+    return found
 
 
 def refused(file: ModelFile, names: Iterable[str], assemble: Callable[[dict[str, str]], Any]) -> dict[str, str]:
@@ -505,7 +520,8 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     outcome = run(plan, timing, PollOnly(listener), recorder.add)
     for warning in outcome.warnings:
         listener.warn(warning if warning.startswith(f"{path}:") else f"{path}: {warning}")
-    analysed = Analysed(path, model_file, plan.settings, plan.assembled, outcome.results)
+    divided = outcome.diagnostics.health.divided_order > 0.0
+    analysed = Analysed(path, model_file, plan.settings, plan.assembled, outcome.results, divided)
     numerical = list(_by_differences(analysed, parameters, seed))
     if (reason := outcome.estimates.reason) and not all(row.passed for row in numerical):
         listener.warn(f"{path}: errors of gradients are not estimated: {reason}")

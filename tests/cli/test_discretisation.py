@@ -199,12 +199,36 @@ def test_what_is_not_estimated_is_null_with_its_reason(mbsim, variant):
 def test_an_adaptive_run_claims_no_more_than_the_errors_of_quadrature(mbsim, pendulum, variant):
     told = mbsim("run", pendulum, "--formulation", "recursive").out
     assert "estimated relative errors of quadrature over time points alone: swing" in told
-    assert "that of its derivatives with error_control: sensitivities (and ddm) only" in told
+    assert "the error of each step of the motion within the tolerance; errors of gradients are not estimated" in told
     controlled = variant("analysis: {", "analysis: {formulation: recursive, error_control: sensitivities, ")
     assert "the error of each step, derivatives included, within the tolerance" in mbsim("run", controlled).out
     for method in ("none", "fd"):  # which have none that steps could be controlled by
         told = mbsim("run", controlled, "--sensitivity", method).out
         assert "the error of each step of the motion within the tolerance" in told and "included" not in told
+
+
+STIFF = """\
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {c: {value: 2e4, unit: N s/m}}
+laws: {push: {type: harmonic, amplitude: 100, frequency: 1}}
+bodies: {cart: {mass: 1}}
+joints: {rail: {type: prismatic, bodies: [ground, cart], point: origin, axis: x}}
+forces:
+  oil: {type: viscous_friction, coordinate: rail.displacement, damping: c}
+  motor: {type: drive, coordinate: rail.displacement, law: push}
+sensors: {x: {type: coordinate, coordinate: rail.displacement}}
+objectives: {way: {final: x, unit: m}}
+analysis: {formulation: recursive, step: 0.01, duration: 1, sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+def test_gradients_along_steps_that_stability_bounds_raise_a_warning(mbsim, tmp_path):
+    (tmp_path / "stiff.yaml").write_text(STIFF)
+    told = "stability, and not accuracy, bounds steps of dop853"
+    assert told in mbsim("run", "stiff.yaml").err and told in mbsim("run", "stiff.yaml", "--sensitivity", "adjoint").err
+    for calm in (("--sensitivity", "none"), ("-s", "analysis.error_control=sensitivities"), ("-p", "c=1")):
+        assert told not in mbsim("run", "stiff.yaml", *calm).err
 
 
 STEADY = """\

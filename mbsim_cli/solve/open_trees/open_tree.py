@@ -105,6 +105,8 @@ FLEXIBLE = {
 
 AHEAD = 1e-3  # time after a failure to examine the mechanism, over the output interval: adaptive steps shorten before
 JUDGED = 300_000  # tried steps after which the pace of a run is checked
+MANY = 1000  # tried steps from which a run with derivatives looks whether stability bounds its steps
+LOOKS = 8  # parts of the duration; it looks between them
 STIFFLY = 0.25  # times max_steps that a stiff run may take at its pace
 
 
@@ -164,6 +166,7 @@ class OpenTreeSimulation:
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.fastest = 0.0  # rate of the fastest motion, 1/s, of a run that ends for it
+        self.looks = self._rows_to_look_at(differentiates=self.p > 0 or tape is not None)
         self.fixed_steps = not (
             problem.options.adaptive or self.work.breakpoints.time.size or self.work.onsets.force.size
         )
@@ -187,9 +190,24 @@ class OpenTreeSimulation:
         """
         if self.tape is not None and not (self.tape.holds_all and self.fixed_steps):
             steps = min(steps, self.tape.spacing)
+        if self.looks:
+            steps = min(steps, self.looks[0] - self.step)
         block = self._rows(steps)
         self.step += len(block.time)
+        if self.looks and self.step == self.looks[0]:
+            del self.looks[0]
+            if self.work.clock[TRIED] >= MANY:
+                reach, _ = self._fastest()
+                block = block._replace(reach=reach if reach > NEAR else 0.0)
         return block
+
+    def _rows_to_look_at(self, differentiates: bool) -> list[int]:
+        """Rows at which a run looks whether stability bounds its steps: derivatives that follow them may grow then."""
+        options = self.problem.options
+        if not differentiates or options.integrator != "dop853" or options.error_control != "motion":
+            return []
+        rows = round(options.duration / options.step)
+        return [] if np.iscomplexobj(self.theta) else sorted({rows * k // LOOKS for k in range(1, LOOKS)} - {0})
 
     def _rows(self, rows: int) -> Block:
         if self.tape is not None and self.unfinished is None and not (self.tape.holds_all and self.fixed_steps):

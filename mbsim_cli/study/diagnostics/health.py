@@ -86,6 +86,7 @@ class Health(Diagnostics):
         self._drift = np.zeros(3)
         self._violated: float | None = None  # since when constraints are, s
         self._gradient_error = 0.0
+        self._reach = 0.0  # largest of ``Block.reach``
         self._work, self._imbalance, self._moved, self._stored = 0.0, 0.0, 0.0, 0.0
         self._fastest = 0.0  # of all coordinates
         self._start: float | None = None  # energy, J
@@ -110,6 +111,7 @@ class Health(Diagnostics):
         if self._violated is None and self._drift[0] > VIOLATED:
             self._violated = float(block.time[np.argmax(block.drift[:, 0] > VIOLATED)])
         self._gradient_error = max(self._gradient_error, float(block.gradient_error.max()))
+        self._reach = max(self._reach, block.reach)
         if self._balances:
             self._add_energy(block)
 
@@ -241,6 +243,12 @@ class Health(Diagnostics):
             found.append(
                 f"gradients are converged to {self._gradient_error:.1e} only, not {options.gradient_tolerance:.1e}; "
                 f"{'' if options.integrated else 'try a larger penalty; '}the motion may pass a singular configuration"
+            )
+        if self._reach:
+            found.append(
+                f"stability, and not accuracy, bounds steps of dop853 (they reach {100.0 * self._reach:.0f} % of its "
+                "limit): errors of gradients may grow along them without notice; take integrator: esdirk, or with ddm "
+                "error_control: sensitivities"
             )
         if self._singular:
             (time, constraints), *others = self._singular
