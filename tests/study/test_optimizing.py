@@ -262,6 +262,32 @@ def test_a_search_that_stalls_ends(monkeypatch):
     assert len(designs.trials) == 21
 
 
+@pytest.mark.parametrize("count", [9, 17, 30])
+def test_quadratic_programming_takes_few_analyses_where_the_cost_is_steep(count):
+    """The least effort that moves a mass of 1 kg by 1 m in 1 s, from rest to rest: the force 6 - 12 t, and 12 N^2 s."""
+    times = np.linspace(0, 1, count)
+    h = times[1]
+    speed, place = np.full(count, h), h * (1 - times)
+    speed[[0, -1]], place[[0, -1]] = h / 2, [h / 2 - h * h / 6, h * h / 6]
+    work = h / 6 * (np.diag([2.0, *[4.0] * (count - 2), 2.0]) + np.eye(count, k=1) + np.eye(count, k=-1))
+
+    def analyse(u):
+        return {
+            "effort": Gradient(u @ work @ u, 2 * work @ u),
+            "speed": Gradient(speed @ u, speed),
+            "place": Gradient(place @ u, place),
+        }
+
+    names, ends = tuple(f"u_{i}" for i in range(count)), (np.full(count, -100.0), np.full(count, 100.0))
+    variables = Variables(names, ("N",) * count, np.zeros(count), *ends, np.zeros(count, bool))
+    limits = [Limit("speed", 0.0, 1.0, equal=True), Limit("place", 1.0, 1.0, equal=True)]
+    designs = Designs(variables, "effort", 1.0, limits, analyse, 200, 1e-6)
+    assert search("slsqp", designs) == ""
+    assert designs.best.found["effort"] == pytest.approx(12, rel=1e-9)
+    assert designs.best.values == pytest.approx(6 - 12 * times, abs=1e-5)
+    assert len(designs.trials) <= 25
+
+
 def calm(tmp_path, listener=None, name="calm", **options):
     """Optimise a fast variant of the five-bar linkage."""
     output = tmp_path / "out.h5"

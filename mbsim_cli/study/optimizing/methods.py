@@ -193,6 +193,7 @@ WHY = {  # by the status of SLSQP
     4: "near the best one the limits contradict each other",
     8: "along its last step the objective does not follow its derivatives",
 }
+CURVED = 10.0  # second derivative of the scaled cost along the first step, above which SLSQP needs a weight
 HISTORY = 30  # gradients that Ipopt remembers for its Hessian
 PRECISION = 1e-15  # tolerance of the library's own stopping tests, which ``Designs`` replaces
 
@@ -225,29 +226,54 @@ def _ended(message: str) -> str:
     return f"{NO_BETTER}: {' '.join(message.split()).rstrip('.').lower()}"
 
 
+class _Curved(Exception):
+    """Raised at the second design of a search whose cost is curved far more than its Hessian begins with."""
+
+
 def _slsqp(designs: Designs) -> str:
-    """Kraft, A software package for sequential quadratic programming, DFVLR-FB 88-28 (1988)."""
+    """Kraft, A software package for sequential quadratic programming, DFVLR-FB 88-28 (1988).
+
+    The Hessian begins as a unit matrix. Where the first step shows a much larger curvature, the search starts again
+    with the cost over this curvature; otherwise every variable would take steps of its own to find it.
+    """
+    start = designs.first()
+    try:
+        return _quadratic_programs(designs, start, 1.0)
+    except _Curved:
+        return _quadratic_programs(designs, start, 1.0 / _curvature(*designs.trials[:2]))
+
+
+def _curvature(first: Trial, second: Trial) -> float:
+    """Second derivative of the cost along the step from the first design to the second."""
+    step = second.u - first.u
+    return float((second.gradient - first.gradient) @ step / (step @ step))
+
+
+def _quadratic_programs(designs: Designs, start: Trial, weight: float) -> str:
+    """Search from a start, the cost multiplied by a weight."""
     from scipy.optimize import minimize
 
-    start = designs.first()
+    def at(u: Array) -> Trial:
+        known = len(designs.trials)
+        trial = designs.at(u)
+        if known == 1 and len(designs.trials) == 2 and not trial.failure and _curvature(start, trial) > CURVED:
+            raise _Curved
+        return trial
+
     kinds = [("eq", start.equal), ("ineq", ~start.equal)]
     constraints = [
-        {
-            "type": kind,
-            "fun": lambda u, of=of: -designs.at(u).excess[of],
-            "jac": lambda u, of=of: -designs.at(u).slopes[of],
-        }
+        {"type": kind, "fun": lambda u, of=of: -at(u).excess[of], "jac": lambda u, of=of: -at(u).slopes[of]}
         for kind, of in kinds
         if of.any()
     ]
     found: Any = minimize(
-        lambda u: designs.at(u).cost,
+        lambda u: weight * at(u).cost,
         start.u,
-        jac=lambda u: designs.at(u).gradient,
+        jac=lambda u: weight * at(u).gradient,
         bounds=[(0.0, 1.0)] * len(start.u),
         constraints=constraints,
         method="SLSQP",
-        options={"maxiter": designs.most, "ftol": PRECISION},
+        options={"maxiter": designs.most, "ftol": weight * PRECISION},
     )
     return _ended(WHY.get(found.status, str(found.message)))
 
