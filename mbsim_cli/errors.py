@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from mbsim_cli.messages import MODEL, code_of
 
@@ -90,6 +90,15 @@ class InputOutputError(MbsimError):
     """A file cannot be read or written."""
 
     exit_code = 5
+
+
+_Error = TypeVar("_Error", bound=BaseException)
+
+
+def leaving(error: _Error, **found: Any) -> _Error:
+    """The error, with what it leaves, for the JSON object that reports it: paths ``partial`` or ``kept``, a ``fit``."""
+    vars(error).update(found)
+    return error
 
 
 @contextmanager

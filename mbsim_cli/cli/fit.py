@@ -8,7 +8,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import Terminal, print_report, print_warnings, show_table, tell
-from mbsim_cli.errors import MbsimError, counted
+from mbsim_cli.errors import MbsimError, counted, leaving
 
 if TYPE_CHECKING:
     from mbsim_cli.study.model import Model
@@ -63,7 +63,7 @@ def command(
         if save_model is not None:
             report["saved_model"] = str(found.save_model(save_model, force=force))
     except MbsimError as error:  # the search is over: its findings are shown all the same
-        error.fit = report["fit"]  # type: ignore[attr-defined]
+        leaving(error, fit=report["fit"])
         if not json:
             _print(report, quiet)
         raise

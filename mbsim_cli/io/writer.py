@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 from h5py import h5s
 
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, leaving
 from mbsim_cli.io import layout
 from mbsim_cli.io.findings import FieldOnMesh, History, store_fields, store_history, store_modes, store_responses
 from mbsim_cli.io.layout import TEXT, KeptRows, Origin, Scales, element_axis, set_text, set_unit, texts, write_fixed
@@ -251,9 +251,7 @@ class ResultWriter:
         except OSError as error:
             reason = f"cannot write {self.target}: {error.strerror or error}"
         kept = self._temporary.keep("complete", self._may_replace)
-        failure = InputOutputError(f"{reason}; the complete result is kept in {kept}")
-        failure.__dict__["kept"] = str(kept)
-        raise failure
+        raise leaving(InputOutputError(f"{reason}; the complete result is kept in {kept}"), kept=str(kept))
 
     def keep_partial(self, reason: str) -> Path | None:
         """Close an unfinished result and name it OUT.partial; discard it if it holds no rows."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError, InputOutputError
+from mbsim_cli.errors import AnalysisError, InputOutputError, leaving
 from mbsim_cli.io.findings import FieldOnMesh, History
 from mbsim_cli.io.layout import KeptRows, Origin, Parameters, Stored
 from mbsim_cli.io.provenance import Provenance
@@ -197,7 +197,7 @@ def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Lis
         listener.warn(f"mbsim: {error}")
         return
     if partial:
-        stop.__dict__["partial"] = str(partial)  # for the JSON object that reports the failure
+        leaving(stop, partial=str(partial))
         listener.warn(f"mbsim: the result up to t = {writer.end:g} s is kept in {partial}")
 
 

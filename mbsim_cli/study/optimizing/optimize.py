@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError, ModelError, UsageError, either, option
+from mbsim_cli.errors import AnalysisError, ModelError, UsageError, either, leaving, option
 from mbsim_cli.io.findings import History
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_adjoint_by
@@ -295,9 +295,8 @@ def optimize(
         try:
             report["saved_model"] = str(save(model, found, save_model, force=force))
         except UsageError as error:
-            failure = UsageError(f"{error}; the best design is kept in {output}")
-            failure.__dict__["kept"] = str(output)
-            raise failure from error
+            sentence = f"{error}; the best design is kept in {output}"
+            raise leaving(UsageError(sentence), kept=str(output)) from error
     _require_complete(designs, ended, stop, output, listener)
     return report
 
@@ -372,13 +371,11 @@ def _require_complete(designs: Designs, ended: str, stop: Stop | None, output: P
         sentence = f"the best of {len(designs.trials)} designs is kept in {output}; {continues}"
         listener.warn(f"mbsim: {sentence}")
         stop.add_note(sentence)
-        stop.__dict__["kept"] = str(output)
-        raise stop
+        raise leaving(stop, kept=str(output))
     if trial.violation > FEASIBLE:
         limit = designs.missed
-        failure = AnalysisError(
+        sentence = (
             f"no design was found within the limits: the best has {limit.name} {trial.found[limit.name]:.8g}, "
             f"which is to be {limit.words}; it is kept in {output}; {ended}"
         )
-        failure.__dict__["kept"] = str(output)
-        raise failure
+        raise leaving(AnalysisError(sentence), kept=str(output))
