@@ -143,9 +143,8 @@ class Passage(NamedTuple):
     by_parameter: np.ndarray  # (N, p)
     late: np.ndarray  # (N,) as in ``Splits``
     beside: np.ndarray  # (N,) shares by which the number is beside zero for certain
-    first: (
-        np.ndarray
-    )  # (N,) share from which on the polynomial is taken, negative where that of the step before differs
+    # (N,) shares from which on the polynomial is taken, negative where that of the step before does not meet it
+    first: np.ndarray
 
 
 class Switches:
