@@ -13,7 +13,7 @@ from mbsim_cli.spec.expand import expand, with_values_of_controls
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import MAPPINGS, AnyAnalysis, ModelFile
 from mbsim_cli.spec.parameters import with_every_number
-from mbsim_cli.spec.reading.messages import Path, in_expression, issue_of, keys_in, keys_of, nearest, path_of, suggest
+from mbsim_cli.spec.reading.messages import Path, cut_off, issue_of, keys_in, keys_of, nearest, path_of, suggest
 from mbsim_cli.spec.reading.nodes import replace_wildcards, resolve
 from mbsim_cli.spec.reading.source import Source, is_key, read_source, set_keys
 from mbsim_cli.spec.review import Broken, Review
@@ -150,20 +150,21 @@ def _validated(source: Source, issues: list[Issue]) -> tuple[ModelFile | None, B
 
 
 def _issues_of(entries: Sequence[Entry], classes: dict[int, Any], data: Any, source: Source) -> list[Issue]:
-    """Issues of a validation error, without keys that are missing only because they are misspelt."""
+    """Issues of a validation error, without unknown keys that belong to an expression that is an error itself.
+
+    Nor are there keys that are missing only because they are misspelt.
+    """
+    pieces = cut_off(entries, data)
+    paths = [(entry, path_of(entry["loc"])) for entry in entries]
+    paths = [(entry, path) for entry, path in paths if entry["type"] != "extra_forbidden" or path not in pieces]
     meant: set[Path] = set()
-    for entry in entries:
+    for entry, path in paths:
         if entry["type"] == "extra_forbidden":
-            *place, key = path_of(entry["loc"])
+            *place, key = path
             known, given = keys_of(classes, data, tuple(place))
             match = nearest(str(key), [name for name in known if name not in given])
             meant |= {(*place, match)} if match is not None else set()
-    causes = (
-        entry
-        for entry in entries
-        if (entry["type"] != "missing" or path_of(entry["loc"]) not in meant)
-        and not (entry["type"] == "extra_forbidden" and in_expression(path_of(entry["loc"]), data))
-    )
+    causes = (entry for entry, path in paths if entry["type"] != "missing" or path not in meant)
     return [issue_of(entry, classes, data, source) for entry in causes]
 
 

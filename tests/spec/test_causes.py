@@ -337,6 +337,23 @@ def test_what_a_comma_cuts_off_an_expression_is_one_error(tmp_path):
     assert issue.endswith("inside { } and [ ] an expression with commas stands in quotes")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "keys"),
+    [
+        ("{mass: m, ", "{mass: m, description: 'left (see fig', inertai: , ", ["inertai"]),
+        ("name: example", "name: 'arm :('\nfoo:", ["foo"]),
+        ("{mass: m, ", "{mass: m, visuals: [{mesh: 'a (1.stl', scael: }], ", ["scael"]),
+        ("stiffness: 100", "stiffness: max(m, 100), dampng: , naturl: ", ["stiffness", "dampng", "naturl"]),
+        ("stiffness: 100", "stiffness: max(m, min(100, 2*m)), dampng: ", ["stiffness", "dampng"]),
+        ("stiffness: 100", "stiffness: max(m, dampng: ", ["stiffness", "dampng"]),  # no bracket closes it
+        ("stiffness: 100", "stiffness: m)(, dampng: ", ["stiffness", "dampng"]),
+    ],
+)
+def test_unknown_keys_beside_open_brackets_are_errors(tmp_path, old, new, keys):
+    issues = issues_of(tmp_path, variant(old, new))
+    assert [issue.split(": ")[1].split(".")[-1] for issue in issues] == keys, issues
+
+
 def test_entries_without_a_name_are_told_of_the_level_that_is_missing(tmp_path):
     (issue,) = issues_of(tmp_path, VALID + "\nstudy: {grid: {L: [1, 2]}}\n")
     assert issue.endswith("study.grid.L: unknown key 'L'; each entry of study has a name: study: {NAME: {grid: ...}}")

@@ -109,13 +109,30 @@ def _meant_by(path: Path, classes: Mapping[int, Any], data: Any) -> str | None:
     return _OF_OTHER_TYPES.get((str(holder.get("type")), key)) or suggest(key, known)
 
 
-def in_expression(path: Path, data: Any) -> bool:
-    """Whether an unknown key is what a comma cut off an expression without quotes: {value: max(a, b)}."""
-    holder = _at(data, path[:-1])
-    if not isinstance(holder, dict) or path[-1] not in holder or holder[path[-1]] is not None:
-        return False
-    texts = [value for value in list(holder.values())[: list(holder).index(path[-1])] if value is not None]
-    return bool(texts) and isinstance(texts[-1], str) and texts[-1].count("(") > texts[-1].count(")")
+def cut_off(errors: Sequence[Mapping[str, Any]], data: Any) -> set[Path]:
+    """Places of the keys that commas cut off expressions without quotes, up to their last bracket: {value: max(a, b)}.
+
+    Of expressions alone that are errors themselves.
+    """
+    found: set[Path] = set()
+    for error in (error for error in errors if error["type"] in ("expression", "number")):
+        path, text = path_of(error["loc"]), error["input"]
+        holder = _at(data, path[:-1])
+        if not isinstance(text, str) or not isinstance(holder, dict) or path[-1] not in holder:
+            continue
+        pieces, depth = [], _depth(text)
+        for key in list(holder)[list(holder).index(path[-1]) + 1 :]:
+            if depth <= 0 or holder[key] is not None:
+                break
+            pieces.append((*path[:-1], key))
+            depth += _depth(key)
+        found.update(pieces if depth <= 0 else ())
+    return found
+
+
+def _depth(text: str) -> int:
+    """How many brackets stay open in a text; negative where it closes more."""
+    return text.count("(") - text.count(")")
 
 
 def _count(context: Mapping[str, Any], marks: Sequence[Any]) -> str:
