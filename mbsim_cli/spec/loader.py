@@ -20,7 +20,9 @@ from mbsim_cli.spec.review import Broken, Review
 from mbsim_cli.spec.rules import RULES
 
 KEYS = tuple(keys_in(ModelFile))
-OF_ANALYSES = frozenset(key for kind in get_args(get_args(AnyAnalysis)[0]) for key in keys_in(kind))
+OF_ANALYSES = {
+    get_args(kind.model_fields["type"].annotation)[0]: keys_in(kind) for kind in get_args(get_args(AnyAnalysis)[0])
+}
 OWN = "x-"  # what sections of the user's own begin with
 
 
@@ -38,7 +40,7 @@ def load(
     the file is a parameter.
     Raises ModelError with all issues, InputOutputError when the file cannot be read, UsageError for a wrong override.
     """
-    source, issues = read_source(path, texts)
+    source, issues = read_source(path, texts, OF_ANALYSES)
     if any(issue.path == "include" for issue in issues):  # what is not there would be missed everywhere
         raise ModelError(_in_order(issues, source.file))
     source.root.value = {key: node for key, node in source.root.value.items() if not key.startswith(OWN)}
@@ -83,7 +85,7 @@ def _rename_sections(source: Source) -> list[Issue]:
     root, issues = source.root, []
     for key in [key for key in root.value if key not in KEYS]:
         meant = nearest(key, KEYS)
-        if key in OF_ANALYSES:
+        if any(key in keys for keys in OF_ANALYSES.values()):
             issues.append(source.issue((key,), f"unknown key {key!r}", "it is a key of analysis", key=True))
             del root.value[key]
         elif meant is not None and meant not in root.value:

@@ -92,9 +92,37 @@ def test_a_section_that_is_null_leaves_the_included_one_out(tmp_path, section):
     assert section not in model.model_fields_set
 
 
-def test_another_type_of_analysis_takes_nothing_of_forward_dynamics_over(tmp_path):
-    """Also where the included file leaves its type out."""
-    write(tmp_path, VALID, "base.yaml")
-    model = spec.load(write(tmp_path, "mbsim: 1\ninclude: [base.yaml]\nanalysis: {type: equilibrium}\nchecks: null\n"))
-    assert "type" not in VALID.partition("\nanalysis:")[2].partition("\n")[0]
-    assert model.analysis.type == "equilibrium" and model.analysis.model_fields_set == {"type"}
+@pytest.mark.parametrize(
+    ("included", "own", "kept"),
+    [
+        ("duration: 2, step: 1e-4", "type: kinematics, sampling: 0.01", {"duration"}),
+        ("sensitivity: {method: fd, parameters: [L]}, step: 1e-3", "type: equilibrium", {"sensitivity"}),
+        ("sensitivity: {method: fd, parameters: [L]}", "sensitivity: {method: ddm}", {"sensitivity"}),
+        ("type: forward_dynamics, sensitivity: {method: fd, parameters: [L]}", "type: equilibrium", set()),
+        ("step: 1e-3, duration: 2", "type: forward_dynamics", {"step", "duration"}),
+    ],
+)
+def test_an_analysis_of_another_type_leaves_out_the_keys_that_it_has_not(tmp_path, included, own, kept):
+    """Where the included file leaves its type out; where it states another one, nothing is taken over."""
+    head = VALID.partition("\nanalysis:")[0]
+    write(tmp_path, f"{head}\nanalysis: {{{included}}}\n", "base.yaml")
+    model = spec.load(write(tmp_path, f"mbsim: 1\ninclude: [base.yaml]\nanalysis: {{{own}}}\n"))
+    assert model.analysis.model_fields_set - {"type", "sampling"} == kept
+    assert not kept & {"sensitivity"} or list(model.analysis.sensitivity.parameters) == ["L"]
+
+
+@pytest.mark.parametrize(
+    ("included", "own", "wrong"),
+    [
+        ("step: 1e-3, sensitvity: {}", "type: equilibrium", "base.yaml:43:24: analysis.sensitvity: unknown key"),
+        ("step: 1e-3", "type: equilibrium, step: 2", "model.yaml:3:31: analysis.step: unknown key 'step'"),
+        ("step: 1e-3", "type: equilibriun", "model.yaml:3:18: analysis.type: unknown type"),
+        ("step: 1e-3", "type: [equilibrium]", "analysis"),
+        ("3", "type: equilibrium", ""),
+    ],
+)
+def test_no_slip_is_left_out_with_them(tmp_path, included, own, wrong):
+    head = VALID.partition("\nanalysis:")[0]
+    base = f"{head}\nanalysis: {included if included == '3' else '{' + included + '}'}\n"
+    issues = issues_of(tmp_path, f"mbsim: 1\ninclude: [base.yaml]\nanalysis: {{{own}}}\n", base=base)
+    assert len(issues) == bool(wrong) and all(wrong in issue for issue in issues), issues

@@ -5,6 +5,7 @@ import errno
 import os
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from pathlib import Path as FilePath
+from types import MappingProxyType
 from typing import Any
 
 from mbsim_cli.errors import InputOutputError, Issue, ModelError, UsageError
@@ -132,10 +133,15 @@ MAX_FILES = 100
 DEFAULT_ANALYSIS = "forward_dynamics"  # that of an analysis without a type
 
 
-def read_source(path: str | os.PathLike[str], texts: Mapping[str, str] | None = None) -> tuple[Source, list[Issue]]:
+KeysByType = Mapping[str, Collection[str]]  # of analyses by type
+
+
+def read_source(
+    path: str | os.PathLike[str], texts: Mapping[str, str] | None = None, keys: KeysByType = MappingProxyType({})
+) -> tuple[Source, list[Issue]]:
     """Return the merged source of a model and what is wrong with it as YAML.
 
-    With ``texts`` files are looked up there by name, and none is opened.
+    With ``texts`` files are looked up there by name, and none is opened. ``keys`` are those of analyses by type.
     Raises InputOutputError when the file itself cannot be read, ModelError when nothing can be made of it.
     """
     file = os.fspath(path)
@@ -145,7 +151,7 @@ def read_source(path: str | os.PathLike[str], texts: Mapping[str, str] | None = 
         reason = getattr(error, "strerror", None) or error
         raise InputOutputError(f"cannot read {file}: {reason}{_meant(file, texts)}") from None
     source = Source(file)
-    reader = _Reader(source, texts)
+    reader = _Reader(source, texts, keys)
     root = reader.read(file, text, ())
     if root is None or not isinstance(root.value, dict):
         line, column = (root.line, root.column) if root is not None else (1, 1)
@@ -178,8 +184,8 @@ def _bytes(file: str, texts: Mapping[str, str] | None) -> bytes:
 
 
 class _Reader:
-    def __init__(self, source: Source, texts: Mapping[str, str] | None) -> None:
-        self._source = source
+    def __init__(self, source: Source, texts: Mapping[str, str] | None, keys: KeysByType) -> None:
+        self._source, self._keys = source, keys
         self._texts = texts
         self._files = self._bytes = 0  # read, each as often as it is included
         self._room = MAX_ENTRIES
@@ -221,8 +227,8 @@ class _Reader:
                 if own is not None and other is not None and other.value != own.value:  # which the merge would hide
                     message = f"is not the version of {root.file}, which includes this file"
                     self._report(other.file, NodeError(message, other.line, other.column, path="mbsim"))
-                merged = laid_over(merged, included)
-        return laid_over(merged, root)
+                merged = laid_over(merged, included, self._keys)
+        return laid_over(merged, root, self._keys)
 
     def _included(self, entry: Node, file: str, above: tuple[str, ...]) -> Node | None:
         target = os.path.normpath(os.path.join(os.path.dirname(file), entry.value))
@@ -255,18 +261,20 @@ class _Reader:
         self.issues.append(Issue(file, error.line, error.column, error.path, error.message, error.hint, excerpt))
 
 
-def laid_over(below: Node, above: Node) -> Node:
+def laid_over(below: Node, above: Node, keys: KeysByType) -> Node:
     """Return one file laid over another: sections that are null above are left out.
 
-    An analysis without a type is forward dynamics.
+    An analysis without a type is forward dynamics. One of another type above it leaves out the keys that it has not.
     """
     left_out = {key for key, node in above.value.items() if node.value is None and key in below.value}
+    merged = merge(below, above).value
     parts = [file.value.get("analysis") for file in (below, above)]
-    kinds = [part.value.get("type") if part is not None and isinstance(part.value, dict) else None for part in parts]
-    if kinds[0] is None and kinds[1] is not None and kinds[1].value != DEFAULT_ANALYSIS:
-        below = below.at_same_place({key: node for key, node in below.value.items() if key != "analysis"})
-    merged = merge(below, above)
-    return merged.at_same_place({key: node for key, node in merged.value.items() if key not in left_out})
+    types = [part.value.get("type") if part is not None and isinstance(part.value, dict) else None for part in parts]
+    if types[0] is None and types[1] is not None and types[1].value in list(keys):
+        foreign = set(keys[DEFAULT_ANALYSIS]) - set(keys[types[1].value]) - set(above.value["analysis"].value)
+        entries = {key: node for key, node in merged["analysis"].value.items() if key not in foreign}
+        merged["analysis"] = above.value["analysis"].at_same_place(entries)
+    return above.at_same_place({key: node for key, node in merged.items() if key not in left_out})
 
 
 def merge(below: Node, above: Node) -> Node:
