@@ -37,7 +37,6 @@ from mbsim_cli.model.codes import TRANSLATIONS
 from mbsim_cli.model.coordinates import all_but, among, kinds
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Names
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve.allocate import PENALTY_RATIO
 from mbsim_cli.solve.least_inertia import least_of_joints
 from mbsim_cli.spec import with_values
@@ -181,7 +180,10 @@ def _unstated(changes: list[_Change], stated: np.ndarray, parts: Iterable[Part])
 
 
 def _of_cut_joints(system: System, cut: Iterable[str], at: Poses, size: float) -> Iterator[_Change]:
-    """Stated and found values of coordinates of cut joints, which are no coordinates of the tree."""
+    """Stated and found values of coordinates of cut joints, which are no coordinates of the tree.
+
+    Bodies are ``at`` their poses; ``size`` is that of the mechanism, m.
+    """
     geometry, index = system.geometry, system.topology.index
     for name in cut:
         joint = system.joints[name]
@@ -406,11 +408,8 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
     """Close the loops at t = 0 and record errors of the mechanism, without consequences of earlier errors."""
     system, packed, problem, analysis = packing.system, packing.packed, equations.problem, packing.options.analysis
     cut, names, theta = set(system.topology.cut), problem.names.constraints, equations.theta
-    stated = {
-        name
-        for name in cut
-        if any(value is not None for value in stated_position(system.geometry, system.joints[name]))
-    }
+    positions = {name: stated_position(system.geometry, system.joints[name]) for name in cut}
+    stated = {name for name, position in positions.items() if any(value is not None for value in position)}
 
     def cut_in(group: Group) -> set[str]:
         return cut.intersection(names[row].partition(".")[0] for row in group.rows)
@@ -419,14 +418,10 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
         at = poses(problem.model.tree, theta, z.tolist(), group.bodies)
         return not mechanism.opposed(system, at, cut_in(group))
 
-    def at_cuts(z: np.ndarray, group: Group) -> list[float]:
-        if not (own := stated & cut_in(group)):
-            return []
-        at, size = (
-            poses(problem.model.tree, theta, z.tolist(), group.bodies),
-            scales_of(problem.model, problem.theta).size,
-        )
-        return [(each.found - each.stated) / each.unit for each in _of_cut_joints(system, sorted(own), at, size)]
+    def at_cuts(z: np.ndarray, group: Group, size: float) -> list[float]:
+        own = sorted(stated & cut_in(group))
+        at = poses(problem.model.tree, theta, z.tolist(), group.bodies if own else ())
+        return [(each.found - each.stated) / each.unit for each in _of_cut_joints(system, own, at, size)]
 
     closing = close(equations, packed.stated, packed.rated, packed.own, accepts, at_cuts)
     inverse = packed.drives is not None  # inverse dynamics with loops; open trees need no checks

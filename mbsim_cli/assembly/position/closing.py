@@ -32,7 +32,8 @@ from mbsim_cli.solve.initial import conjugate, quaternion_product
 from mbsim_cli.spec.geometry import Scalar
 
 Accepts = Callable[[np.ndarray, Group], bool]  # of a position (n,) and equations
-AtCuts = Callable[[np.ndarray, Group], list[float]]  # the same
+# deviations of cut joints from their stated values, of the same and of the mechanism's size, m
+AtCuts = Callable[[np.ndarray, Group, float], list[float]]
 
 
 class Part(NamedTuple):
@@ -127,14 +128,15 @@ def close(
     initial values: of those that determine the others well, first the ``stated`` ones (n,); of rates those of
     ``stated_velocity`` (n,). Of the coordinates that follow from the others, those of ``own`` (n,) are taken first.
     ``accepts`` rejects positions with cut joints of a group whose axes are opposite. Of several closed positions the
-    nearest is taken; ``at_cuts`` gives by how much coordinates of cut joints are off their declared values there.
+    nearest is taken; ``at_cuts`` gives the deviations of cut joints from their stated values.
     """
     problem = equations.problem
     tree, theta = problem.model.tree, equations.theta
     n, first = kinds(tree).size, tree.initial[0]
     scales = scales_of(problem.model, problem.theta, np.array([row[0] for row in equations.rows], dtype=int))
     masks = (stated, stated_velocity, own)
-    parts = [_close(group, theta, problem, masks, accepts, at_cuts) for group in groups(equations, scales)]
+    callbacks = accepts, lambda z, group: at_cuts(z, group, scales.size)
+    parts = [_close(group, theta, problem, masks, *callbacks) for group in groups(equations, scales)]
     z, phi = problem.theta[first : first + n].copy(), np.zeros(equations.m)
     held, held_velocity = np.ones((2, n), dtype=bool)
     for part in parts:
@@ -145,8 +147,9 @@ def close(
 
 
 def _close(
-    group: Group, theta: list[float], problem: Problem, masks: tuple[np.ndarray, ...], accepts: Accepts, at_cuts: AtCuts
-) -> Part:
+    group: Group, theta: list[float], problem: Problem, masks: tuple[np.ndarray, ...], accepts: Accepts,
+    at_cuts: Callable[[np.ndarray, Group], list[float]],
+) -> Part:  # fmt: skip
     """Close one group of equations."""
     columns, units, m = group.columns, group.units, group.m
     free, (stated_angle, stated_rate, own) = ~problem.independent[columns], (mask[columns] for mask in masks)

@@ -1,6 +1,7 @@
 """The search for a position in which loops are closed: ranks, Newton steps, and the nearest position."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -249,6 +250,7 @@ AWAY = (0.1, 0.3, 1.0, 3.0)  # how far off searches start, the same
 SEARCHES = 60  # coordinates times searches from each of these distances
 UNSTATED = 0.1  # weight of a coordinate that the file does not state, where closed positions are compared
 FOLLOWING = (1e-2, 1e-3, 1e-4, 1e-5)  # the same, one after the other, where the nearest is sought
+DIFFERENCE = 1e-6  # step of slopes of what cut joints show, rad or the mechanism's unit
 CANDIDATES = 4  # nearest ones among the closed positions found, from which to look for still nearer ones
 SAME = 1e-4  # two positions nearer than this are one
 
@@ -271,7 +273,7 @@ class Search:
     """Search for closed positions from ``start`` (l,); ``accepts`` checks a closed position.
 
     ``free``, ``stated`` and ``own`` are masks; those of ``own`` are what the others determine, if they can. ``at_cuts``
-    gives by how much coordinates of cut joints are off their declared values, rad or in the mechanism's unit.
+    gives the deviations of cut joints from their stated values, rad or in sizes of the mechanism.
     """
 
     def __init__(
@@ -302,7 +304,7 @@ class Search:
             at_cuts = np.abs(self.at_cuts(found.z)).max(initial=0.0)
             if not max(change, at_cuts) > FAR:
                 return found
-            return self._nearest([found, *self._others(found, everywhere=at_cuts > FAR)])
+            return self._nearest([found, *self._others(found)])
         if not self.free.any():
             return found
         anywhere = list(self._from(np.flatnonzero(self.free)))
@@ -391,23 +393,42 @@ class Search:
         found = z - 2.0 * np.pi * turns
         return found if self._gap(found) <= self._gap(z) + CLOSED else z
 
-    def _from(self, columns: np.ndarray, everywhere: bool = False) -> Iterator[np.ndarray]:
-        """Positions to which these coordinates move from all starts.
+    def _fitted_to_cuts(self, columns: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
+        """Where searches start that fit these coordinates to the equations and to the values of cut joints together.
 
-        Unless ``everywhere``, farther starts are skipped once one closes.
+        None where the file states no such values.
         """
+        from mbsim_cli.solve.least_squares import least_squares
+
+        def at(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            trial[columns] = part
+            phi, J = self.equations.at(self.theta, trial)
+            off, slopes = np.array(self.at_cuts(trial)), []
+            for column in columns:
+                moved = trial.copy()
+                moved[column] += DIFFERENCE
+                slopes.append((self.at_cuts(moved) - off) / DIFFERENCE)
+            return np.append(phi[self.rows], off), np.vstack([J[self.rows][:, columns], np.transpose(slopes)])
+
+        for away in (0.0, *AWAY) if self.at_cuts(self.start) else ():
+            trial = self.start.copy()
+            trial[columns] = least_squares(at, trial[columns] + away * self._generator.standard_normal(columns.size))
+            yield 0.0, trial
+
+    def _from(self, columns: np.ndarray) -> Iterator[np.ndarray]:
+        """Positions to which these coordinates move from all starts; once one closes, farther starts are skipped."""
         enough, loose = np.inf, np.isin(np.arange(self.start.size), columns)
-        for away, start in self._starts(loose):
+        for away, start in chain(self._fitted_to_cuts(columns), self._starts(loose)):
             if away > enough:
                 break
             z = self._descend(np.where(loose, start, self.start), columns)
-            if self._closes(z) and not everywhere:
+            if self._closes(z):
                 enough = max(away, AWAY[0])
             yield z
 
-    def _others(self, found: Found, everywhere: bool) -> Iterator[Found]:
+    def _others(self, found: Found) -> Iterator[Found]:
         """Other closed positions with the same coordinates at their declared values."""
-        positions = self._from(np.array(found.dependent, dtype=int), everywhere)
+        positions = self._from(np.array(found.dependent, dtype=int))
         return (Found(z, found.dependent, found.weights) for z in positions if self._closes(z))
 
     def _moved(self, loose: np.ndarray, positions: Iterable[np.ndarray]) -> list[Found]:
