@@ -26,6 +26,8 @@ FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 CONNECT, WELD, EQUAL_JOINTS, EQUAL_TENDONS = range(4)  # mjtEq
 _KINDS = {SLIDE: "prismatic", HINGE: "revolute"}
 SITE = 3  # mjtWrap
+NO_LENGTH = 1e-12  # m
+SAME = 1e-5  # relative difference of distances in two bodies that are equal but for the digits of the file
 _TO_JOINT = (0, 1)  # mjtTrn: a joint, also in the axes of its parent
 _SHOWN_GROUPS = 3  # groups of shapes shown by default; others mostly serve contacts
 
@@ -197,41 +199,46 @@ class _Reader:
             (other,) = others
             along = (other.places if other.bodies == kept.bodies else other.places[::-1]) - kept.places
             first, second = lengths = np.linalg.norm(along, axis=1)
-            if lengths.all() and abs(first - second) <= 1e-9 * first:
+            if lengths.all() and abs(first - second) <= SAME * first:
                 to, kept.axis = along / lengths[:, None]
                 kept.kind, kept.turn = "revolute", turn_onto(kept.axis, to)
                 self.robot.joints = [joint for joint in self.robot.joints if joint is not other]
 
     def _add_springs(self) -> None:
         """Add tendons between two sites that have a linear spring or damper, and no constant length."""
-        model, lines = self._model, self.robot.lines
+        model = self._model
         for tendon in sorted(self._left):
             low, high = model.tendon_lengthspring[tendon]
             stiffness = 0.0 if self._is_off("SPRING") else float(model.tendon_stiffness[tendon])
             damping = 0.0 if self._is_off("DAMPER") else float(model.tendon_damping[tendon])
             bent = (model.tendon_stiffnesspoly, model.tendon_dampingpoly, model.tendon_springyield)
             is_linear = not any(np.any(numbers[tendon]) for numbers in bent) and (low == high or not stiffness)
-            if (stiffness or damping) and is_linear and self._add_line(tendon, float(low)):
-                lines[-1].stiffness, lines[-1].damping = stiffness, damping
+            line = self._line(tendon, float(low)) if (stiffness or damping) and is_linear else None
+            if line is not None:
+                line.stiffness, line.damping = stiffness, damping
+                self.robot.lines.append(line)
 
-    def _add_line(self, tendon: int, length: float, is_rigid: bool = False) -> bool:
-        """Add a tendon between two sites as a line; False where it is another one, or within one body."""
+    def _line(self, tendon: int, length: float) -> Line | None:
+        """What a tendon between two sites becomes; None for another one, or within one body."""
         model, first = self._model, int(self._model.tendon_adr[tendon])
         if model.tendon_num[tendon] != 2 or np.any(model.wrap_type[first : first + 2] != SITE):
-            return False
+            return None
         sites = model.wrap_objid[first : first + 2]
         one, other = (self._body_names[model.site_bodyid[site]] for site in sites)
         if one == other:
-            return False
+            return None
         label = self._named("TENDON", tendon) or f"tendon{tendon + 1}"
-        names = Names([*NO_POINTS, *self._joints.values(), *self._of_forces()])
-        places = np.array(model.site_pos[sites])
-        self.robot.lines.append(Line(names.add(label), (one, other), places, length, is_rigid=is_rigid))
+        name = self._joints.add(label if label not in self._of_forces() else f"{label}_tendon")
         self._left.discard(tendon)
-        limited = model.tendon_limited[tendon] and self._has_limits
-        if limited or model.tendon_frictionloss[tendon] or model.tendon_armature[tendon]:
-            self.robot.remarks.append(f"not taken over: limits, dry friction and armature of tendon {label}")
-        return True
+        left = {
+            "limits": model.tendon_limited[tendon] and self._has_limits,
+            "dry friction": model.tendon_frictionloss[tendon],
+            "armature": model.tendon_armature[tendon],
+        }
+        if any(left.values()):
+            parts = ", ".join(part for part, is_there in left.items() if is_there)
+            self.robot.remarks.append(f"not taken over: {parts} of tendon {label}")
+        return Line(name, (one, other), np.array(model.site_pos[sites]), length)
 
     def _of_forces(self) -> list[str]:
         """Names that forces of joints may have, and those of lines."""
@@ -239,10 +246,18 @@ class _Reader:
         return lines + [f"{joint.name}_{part}" for joint in self.robot.joints for part in FORCES]
 
     def _hold(self, number: int, data: np.ndarray) -> bool:
-        """Add the constant length of one tendon; False where it follows another."""
+        """Add the constant length of one tendon; False where it follows another, or would be negative."""
         tendon = int(self._model.eq_obj1id[number])
         length = float(self._model.tendon_length0[tendon] + data[0])
-        return self._model.eq_obj2id[number] < 0 and self._add_line(tendon, length, is_rigid=True)
+        line = self._line(tendon, length) if self._model.eq_obj2id[number] < 0 and length > -NO_LENGTH else None
+        if line is None:
+            return False
+        line.is_rigid = length > NO_LENGTH
+        if line.is_rigid:
+            self.robot.lines.append(line)
+        else:  # its ends stay together
+            self.robot.joints.append(Joint(line.name, "spherical", line.bodies, line.places, closes=True))
+        return True
 
     def _closed(self, number: int, kind: int, data: np.ndarray) -> tuple[tuple[str, str], np.ndarray, np.ndarray]:
         """The two bodies of a connection or weld, its point in each [m], and the second's axes in the first one's."""

@@ -230,9 +230,10 @@ class _Sites:
         self._names = Names()
         self._elements = {body.get("name", GROUND): body for body in root.iter() if body.tag in ("worldbody", "body")}
 
-    def has(self, bodies: tuple[str, str]) -> bool:
-        """Whether both bodies are written: those without mass within a chain of joints are not."""
-        return self._elements.keys() >= {*bodies}
+    def lacks(self, bodies: tuple[str, str]) -> str:
+        """Why sites cannot stand in these bodies; empty if they can."""
+        missing = [body for body in bodies if body not in self._elements]
+        return f"body {missing[0]} has no mass, and is not written between its joints" if missing else ""
 
     def add(self, name: str, bodies: tuple[str, str], places: np.ndarray, turn: np.ndarray | None = None) -> list[str]:
         """Names of two sites at places (2, 3) in the bodies; with ``turn`` (3, 3) the first has the second's axes."""
@@ -244,24 +245,25 @@ class _Sites:
         return sites
 
 
-def _add_lines(root: Element, equality: Element, robot: Robot, sites: _Sites, names: Names) -> None:
-    """Springs and dampers between points, and constant distances, as tendons; ``names`` are those of equalities."""
-    tendons, own = Element("tendon"), Names()
+def _add_lines(root: Element, equality: Element, robot: Robot, sites: _Sites, equality_names: Names) -> None:
+    """Springs and dampers between points, and constant distances, as tendons."""
+    tendons, names = Element("tendon"), Names()
     for line in robot.lines:
-        if not sites.has(line.bodies):
-            robot.remarks.append(f"not stated: {line.name}, between points of bodies that are not written")
+        if why := sites.lacks(line.bodies):
+            robot.remarks.append(f"not stated: {line.name}: {why}")
             continue
-        stated = {"name": own.add(line.name)}
+        stated = {"name": names.add(line.name)}
         for name, value in (("stiffness", line.stiffness), ("damping", line.damping)):
             stated |= {name: digits(value)} if value else {}
-        if line.stiffness:
-            stated["springlength"] = digits(line.length)
+        if line.stiffness:  # -1 would be the length at zero coordinates
+            stated["springlength"] = digits(line.length if line.length != -1.0 else np.nextafter(-1.0, -2.0))
         tendon = SubElement(tendons, "spatial", stated)
         for site in sites.add(line.name, line.bodies, line.places):
             SubElement(tendon, "site", site=site)
         if line.is_rigid:
-            longer = words([line.length - distance_of(robot, line, moved=False), 0.0, 0.0, 0.0, 0.0])
-            SubElement(equality, "tendon", name=names.add(line.name), tendon1=stated["name"], polycoef=longer)
+            polynomial = words([line.length - distance_of(robot, line, moved=False), 0.0, 0.0, 0.0, 0.0])
+            name = equality_names.add(line.name)
+            SubElement(equality, "tendon", name=name, tendon1=stated["name"], polycoef=polynomial)
     if len(tendons):
         root.append(tendons)
 
@@ -281,14 +283,17 @@ def _add_equalities(root: Element, robot: Robot) -> None:
     An ``anchor`` would not do: MuJoCo takes its place in the second body from the pose of zero coordinates. A revolute
     joint holds two points of its axis.
     """
-    equality, sites, labels = Element("equality"), _Sites(root), Names()
+    equality, sites, equality_names = Element("equality"), _Sites(root), Names()
     owners = {joint.coordinate: joint.name for joint in robot.joints if joint.coordinate}
     apart = _size(robot)
     for joint in robot.joints:
         if not joint.closes:
             continue
-        if joint.kind not in _CLOSING or not sites.has(joint.bodies):
-            robot.remarks.append(f"not stated: loop closed by the {joint.kind} joint {joint.name}")
+        why = sites.lacks(joint.bodies)
+        if joint.kind not in _CLOSING or why:
+            robot.remarks.append(
+                f"not stated: loop closed by the {joint.kind} joint {joint.name}" + f": {why}" * bool(why)
+            )
             continue
         closed = [(joint.name, joint.places)]
         if joint.kind == "revolute":
@@ -296,7 +301,7 @@ def _add_equalities(root: Element, robot: Robot) -> None:
             closed.append((f"{joint.name}_axis", joint.places + along))
         for name, places in closed:
             first, second = sites.add(name, joint.bodies, places, joint.turn)
-            SubElement(equality, _CLOSING[joint.kind], name=labels.add(name), site1=first, site2=second)
+            SubElement(equality, _CLOSING[joint.kind], name=equality_names.add(name), site1=first, site2=second)
     for coupling in robot.couplings:
         names = [owners.get(coordinate) for coordinate in coupling.terms]
         if len(names) > 2 or None in names:
@@ -305,7 +310,9 @@ def _add_equalities(root: Element, robot: Robot) -> None:
         own, *rest = coupling.terms.values()
         polynomial = [coupling.offset / own, -rest[0] / own if rest else 0.0, 0.0, 0.0, 0.0]
         joints = {f"joint{k}": name for k, name in enumerate(map(str, names), 1)}
-        SubElement(equality, "joint", joints | {"name": labels.add(coupling.name), "polycoef": words(polynomial)})
-    _add_lines(root, equality, robot, sites, labels)
+        SubElement(
+            equality, "joint", joints | {"name": equality_names.add(coupling.name), "polycoef": words(polynomial)}
+        )
+    _add_lines(root, equality, robot, sites, equality_names)
     if len(equality):
         root.append(equality)

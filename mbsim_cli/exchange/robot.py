@@ -220,7 +220,7 @@ def turn_onto(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def distance_of(robot: Robot, line: Line, moved: bool) -> float:
-    """The distance of the points of a line [m]: at the start where ``moved``, else at zero coordinates."""
+    """The distance of the points of a line [m]: in the initial position if ``moved``, else at zero coordinates."""
     poses = {GROUND: (np.zeros(3), np.eye(3))}
     for joint in robot.joints:  # parents before children
         if joint.closes or joint.bodies[0] not in poses:

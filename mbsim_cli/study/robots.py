@@ -213,8 +213,10 @@ class _Forces:
         if moves or getattr(spec, "law", None) is not None:
             return False
         if spec.type == "spring_damper" and joint is None and spec.points and not spec.model_fields_set - _LINEAR:
-            line = self._add_line(name, spec, spec.natural_length)
-            line.stiffness, line.damping = self._number(spec.stiffness), self._number(spec.damping)
+            stiffness, damping = self._number(spec.stiffness), self._number(spec.damping)
+            if stiffness or damping:
+                line = self._add_line(name, spec, spec.natural_length)
+                line.stiffness, line.damping = stiffness, damping
             return True
         if joint is None:
             return False

@@ -546,7 +546,7 @@ def test_loops_are_closed_at_the_start_and_not_at_zero_coordinates(mbsim, tmp_pa
     text = BRACED.replace("CLOSING, b", "revolute, axis: y, b" if closing == "revolute" else f"{closing}, b")
     if closing == "distance":  # forces and constraints may have the same name
         held = "{type: distance, points: [BODY.C, b.C], distance: 0.3}"
-        pulled = "{type: spring_damper, points: [BODY.C, b.C], stiffness: 5}"
+        pulled = "{type: spring_damper, points: [BODY.C, b.C], stiffness: 5, natural_length: -1}"
         text = re.sub("  C: {type.*\n", f"constraints: {{C: {held}}}\nforces: {{C: {pulled}}}\n", text)
     text = text.replace("BODY", body).replace("PLACE", place)
     (tmp_path / "b.yaml").write_text(text)

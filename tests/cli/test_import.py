@@ -394,8 +394,12 @@ def test_springs_between_sites_pull_as_in_mujoco(tmp_path):
     path = tmp_path / "held.xml"
     path.write_text(TENDONS)
     robot = read(path)
-    assert [line.name for line in robot.lines] == ["a_spring_2", "rope", "short"]  # a_spring is the force of a joint
-    assert "not taken over: limits, dry friction and armature of tendon rope" in robot.remarks
+    assert [line.name for line in robot.lines] == [
+        "a_spring_tendon",
+        "rope",
+        "short",
+    ]  # a_spring is the force of a joint
+    assert "not taken over: limits of tendon rope" in robot.remarks
     assert "not taken over: 2 tendons" in robot.remarks
     reference = mujoco.MjModel.from_xml_path(str(path))
     reference.tendon_stiffness[2:4] = 0.0
@@ -420,6 +424,24 @@ def test_a_tendon_of_constant_length_is_a_distance(tmp_path):
     text = text_of(robot)
     assert f"rope: {{type: distance, points: [lower.rope, ground.rope], distance: {rope.length!r}}}" in text
     (tmp_path / "held.yaml").write_text(text)
+    load(tmp_path / "held.yaml", {})
+
+
+@pytest.mark.parametrize(("longer", "says"), [("-9", "not taken over: equality constraint e"), ("-LENGTH", "")])
+def test_a_tendon_without_length_holds_its_ends_together(tmp_path, longer, says):
+    """Names of tendons, equalities and joints may be the same."""
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "held.xml"
+    path.write_text(TENDONS)
+    length = float(mujoco.MjModel.from_xml_path(str(path)).tendon_length0[1])
+    held = f'<tendon name="e" tendon1="rope" polycoef="{longer.replace("LENGTH", repr(length))} 0 0 0 0"/>'
+    coupled = '<joint name="rope" joint1="a" joint2="b"/>'
+    path.write_text(TENDONS.replace("  <keyframe>", f"  <equality>{held}{coupled}</equality>\n  <keyframe>"))
+    robot = read(path)
+    assert not any(line.is_rigid for line in robot.lines)
+    assert [joint.kind for joint in robot.joints if joint.closes] == ([] if says else ["spherical"])
+    assert not says or says in robot.remarks
+    (tmp_path / "held.yaml").write_text(text_of(robot))
     load(tmp_path / "held.yaml", {})
 
 
