@@ -112,7 +112,7 @@ objectives: {end: {final: x}}
 
 def test_corners_of_forces_are_warned_of():
     """A mass that meets a spring at t = -x0: the second derivative by x0 is all of the corner."""
-    with pytest.warns(UserWarning, match="lack a term where the motion passes a corner of a force, as of max"):
+    with pytest.warns(UserWarning, match="where the motion passes a corner of a force, as of max"):
         mbsim.loads(STOPPED.replace("CORNER", "-900*max(x, 0)")).hessian()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
