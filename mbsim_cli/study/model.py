@@ -502,7 +502,9 @@ class Model:
         if problem.options.natural:
             raise UsageError("natural coordinates have no second derivatives; take coordinates of joints")
         if problem.options.analysis == "forward_dynamics" and bends(problem):
-            corners = "where the motion passes a corner of a force, as of max, abs or if, second derivatives lack a term"
+            corners = (
+                "where the motion passes a corner of a force, as of max, abs or if, second derivatives lack a term"
+            )
             warn(f"{corners}; smooth the corner over several steps", stacklevel=3)
         columns = [hessian_vector(plan.assembled, name, d, self._listener) for d in directions.T.astype(float)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))

@@ -281,6 +281,7 @@ def complex_steps(assembled: Assembled, listener: Listener) -> dict[str, Gradien
 
 NUMERICAL_TOLERANCE = 1e-6  # of the derivative's size
 UNCERTAIN = 1e-4  # largest estimated error of the numerical derivative that may excuse a difference
+APART = 1e-3  # most by which it may be off because analyses choose the lengths of their steps
 DIVERGES = 1e-2  # estimated relative error from which differences of analyses tell no derivative
 ENOUGH_ALONG = 1e-7  # relative error of the numerical derivative that needs no more analyses
 INSENSITIVE = 1e-4  # of what an objective adds up, and changes by: a derivative below this is compared with that
@@ -335,7 +336,8 @@ def along_direction(
     ):
         gradient = result.gradient[list(parameters.values())]
         scale = max(float(np.linalg.norm(gradient * direction)), INSENSITIVE * max(size_of(result), float(chord)))
-        uncertain = LUCKY * float(error) + _apart(analysed, result, list(parameters.values()), direction)
+        apart = min(_apart(analysed, result, list(parameters.values()), direction), APART * scale)
+        uncertain = LUCKY * float(error) + apart
         round_off = ROUND_OFF * result.uncertainty.scale if result.uncertainty else 0.0
         row = compare(
             gradient @ direction,

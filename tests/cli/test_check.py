@@ -33,6 +33,16 @@ def test_gradients_that_hold_the_division_of_steps_may_be_off_by_its_error(mbsim
     assert done.code == 0 and not row["decided"]
 
 
+def test_gradients_that_are_wrong_by_a_percent_fail_wherever_steps_end(mbsim, variant, monkeypatch):
+    from mbsim_cli.study import run
+
+    stop = "{stop: {type: bump_stop, coordinate: A.angle, minimum: -1.2, maximum: -0.9, stiffness: 300}, spring:"
+    path = variant("{spring:", stop)
+    assert mbsim("check", path).code == 0
+    monkeypatch.setattr(run, "evaluate", enlarged(run.evaluate, 1.01))
+    assert mbsim("check", path).code == 1
+
+
 def test_each_kind_of_reference(mbsim, variant):
     value = mbsim("run", variant(CHECKS, "", "plain.yaml"), "--json").json["objectives"]["swing"]
     good = f"""\
