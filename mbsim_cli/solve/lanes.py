@@ -265,7 +265,6 @@ class RunAhead(_MadeOnce, OpenTreeSimulation):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.looks = []  # all rows are made before the first is read
         self.total = round(problem.options.duration / problem.options.step)
         self._made: deque[tuple[tuple[Record, SensitivityRecord, np.ndarray], int, Inside]] = deque()
         self._made_of = problem

@@ -333,7 +333,7 @@ def require_finite(problem: Problem, results: Mapping[str, Gradient], unknown: C
             causes = "divide by zero, overflow, take a root or logarithm below zero, or call a law beyond its table"
             raise AnalysisError(f"objective {name} is not a finite number; on this motion its expression may {causes}")
         why = "on this motion its expression may have no derivative, as a distance of zero has none"
-        if options.adaptive and not options.implicit:
+        if options.adaptive and not options.implicit and options.error_control == "motion":
             why += (
                 f", or derivatives grow without bound along the steps of {options.integrator}, which the motion alone "
                 "chooses: try integrator: esdirk"

@@ -105,8 +105,8 @@ FLEXIBLE = {
 
 AHEAD = 1e-3  # time after a failure to examine the mechanism, over the output interval: adaptive steps shorten before
 JUDGED = 300_000  # tried steps after which the pace of a run is checked
-MANY = 1000  # tried steps from which a run with derivatives looks whether stability bounds its steps
-LOOKS = 8  # parts of the duration; it looks between them
+MANY = 400  # least number of tried steps between two looks whether stability bounds the steps, of LAST steps each
+LOOKS = 8  # parts of the duration; a run with derivatives looks between them
 STIFFLY = 0.25  # times max_steps that a stiff run may take at its pace
 
 
@@ -167,6 +167,7 @@ class OpenTreeSimulation:
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.fastest = 0.0  # rate of the fastest motion, 1/s, of a run that ends for it
         self.looks = self._rows_to_look_at(differentiates=self.p > 0 or tape is not None)
+        self.looked = 0.0  # tried steps at the last look
         self.fixed_steps = not (
             problem.options.adaptive or self.work.breakpoints.time.size or self.work.onsets.force.size
         )
@@ -196,7 +197,8 @@ class OpenTreeSimulation:
         self.step += len(block.time)
         if self.looks and self.step == self.looks[0]:
             del self.looks[0]
-            if self.work.clock[TRIED] >= MANY:
+            if self.work.clock[TRIED] >= self.looked + MANY:
+                self.looked = self.work.clock[TRIED]
                 reach, _ = self._fastest()
                 block = block._replace(reach=reach if reach > NEAR else 0.0)
         return block
@@ -204,10 +206,11 @@ class OpenTreeSimulation:
     def _rows_to_look_at(self, differentiates: bool) -> list[int]:
         """Rows at which a run looks whether stability bounds its steps: derivatives that follow them may grow then."""
         options = self.problem.options
-        if not differentiates or options.integrator != "dop853" or options.error_control != "motion":
+        follows = options.integrator == "dop853" and options.error_control == "motion"
+        if not (differentiates and follows) or np.iscomplexobj(self.theta):
             return []
         rows = round(options.duration / options.step)
-        return [] if np.iscomplexobj(self.theta) else sorted({rows * k // LOOKS for k in range(1, LOOKS)} - {0})
+        return sorted({rows * k // LOOKS for k in range(1, LOOKS)} - {0})
 
     def _rows(self, rows: int) -> Block:
         if self.tape is not None and self.unfinished is None and not (self.tape.holds_all and self.fixed_steps):
