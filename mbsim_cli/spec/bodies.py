@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
 
 from mbsim_cli.spec.base import ByKind, ByType, Described, Spec, field, named, needs, one_of, optional
 from mbsim_cli.spec.expressions.number import (
@@ -163,6 +164,13 @@ class Inertia(Spec):
     yz: Number | None = optional("Entry yz of the tensor, minus the product of inertia [kg m^2].", 0.0)
 
 
+def _rows(value: Any) -> Any:
+    if isinstance(value, list) and value and not any(isinstance(row, list) for row in value):
+        text, hint = "must be three rows", "three moments are written {xx: ..., yy: ..., zz: ...}"
+        raise PydanticCustomError("combination", "{text}", {"text": text, "hint": hint})
+    return value
+
+
 SURFACES = (".stl", ".obj")  # files of surfaces that pictures read
 
 
@@ -186,7 +194,7 @@ class Massive(Spec):
         [0.5, 0, 0],
         "G",
     )
-    inertia: Annotated[Inertia | Matrix, ByKind()] | None = optional(
+    inertia: Annotated[Inertia | Annotated[Matrix, BeforeValidator(_rows)], ByKind()] | None = optional(
         "Inertia tensor in the body's axes [kg m^2]: entries by name, or three rows; default the shape's, or 0.",
         {"zz": "1/6"},
     )

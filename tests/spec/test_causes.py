@@ -359,6 +359,49 @@ def test_entries_without_a_name_are_told_of_the_level_that_is_missing(tmp_path):
     assert issue.endswith("study.grid.L: unknown key 'L'; each entry of study has a name: study: {NAME: {grid: ...}}")
 
 
+def test_a_slip_in_an_entry_that_is_named_like_a_key_is_found(tmp_path):
+    text = variant("bodies:\n", "bodies:\n  mass: {inertai: {zz: 1}}\n  shape: {mass: 1, foo: []}\n")
+    slip, foreign = issues_of(tmp_path, text)
+    assert slip.endswith("unknown key 'inertai'; did you mean 'inertia'?")
+    assert "unknown key 'foo'; known: center_of_mass, " in foreign
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ("position: [1, 0, 0]", "position: C:/x", "such as [0, 0, 0]"),
+        ("axes: [n, x]", "axes: n:x", "such as [z, x]"),
+        ("initial: {angle: -135 deg, independent: true}", "initial: C:/x", "such as {angle: -135 deg}"),
+        (
+            "initial: {angle: -135 deg, independent: true}",
+            "initial: angle:1",
+            "a blank stands behind the colon of a key",
+        ),
+        ("terms: {A.angle: 2, B.angle_1: -1}", "terms: A.angle:2", "a blank stands behind the colon of a key"),
+        ("constants: {half: L/2}", "constants: half:L/2", "a blank stands behind the colon of a key"),
+    ],
+)
+def test_a_blank_is_missed_only_behind_a_key(tmp_path, old, new, hint):
+    assert any(issue.endswith("; " + hint) for issue in issues_of(tmp_path, variant(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("new", "sentence"),
+    [
+        ("inertia: [1, 2, 3]", "inertia: must be three rows; three moments are written {xx: ..., yy: ..., zz: ...}"),
+        ("visuals: [3]", "visuals[0]: must be a mapping; such as {mesh: meshes/arm.stl}"),
+    ],
+)
+def test_entries_of_lists_of_another_kind_are_one_error(tmp_path, new, sentence):
+    (issue,) = issues_of(tmp_path, variant("inertia: {zz: 1/6}", new))
+    assert issue.endswith(sentence)
+
+
+def test_a_sensor_of_a_coordinate_is_no_drive(tmp_path):
+    text = variant("sensors:\n", "sensors:\n  g: {type: force, coordinate: A.angle}\n")
+    assert not any("drive" in issue for issue in issues_of(tmp_path, text))
+
+
 def test_a_force_on_a_coordinate_is_a_drive(tmp_path):
     text = VALID.replace("forces:\n", "forces:\n  t: {type: torque, coordinate: A.angle, value: [0, 0, 1]}\n", 1)
     assert any("unknown key 'coordinate'; a drive acts on a coordinate" in issue for issue in issues_of(tmp_path, text))
@@ -370,6 +413,8 @@ def test_a_force_on_a_coordinate_is_a_drive(tmp_path):
         ("  b:\n    mass:3\n    shape: {}\n", "48:5: 'mass:' is not a key; a blank stands behind its colon"),
         ("  b:\n    mass:3\n", "bodies.b: must be a mapping; a blank stands behind the colon of a key"),
         ("  b:\n    mass: 3\n     shape: {}\n", "context; keys of one mapping begin in the same column"),
+        ("  b:\n    description: Note: this\n", "context; a text with ': ' in it stands in quotes"),
+        ("  b:\n    description: |\n      see:this\n    mass: 1: 2\n", "6:12: YAML cannot be read: mapping values"),
     ],
 )
 def test_blanks_of_yaml(tmp_path, lines, said):

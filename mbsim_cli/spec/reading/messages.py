@@ -87,7 +87,9 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
         bound = context.get("ge", context.get("le"))
         return source.issue(path, f"must be {'at least' if 'ge' in context else 'at most'} {bound}")
     hint = _right(classes, data, path) if kind in _OF_ENTRIES else None
-    if hint is not None and isinstance(error["input"], str) and re.fullmatch(r"\w+:\S+", error["input"]):  # mass:3
+    text = error.get("input") if kind in _OF_ENTRIES[1:] else None
+    glued = re.fullmatch(r"([\w.]+):\S+", text) if isinstance(text, str) else None  # mass:3
+    if glued and (kind == "dict_type" or glued[1] in _keys_below(classes, data, path)):
         hint = "a blank stands behind the colon of a key"
     return source.issue(path, _PLAIN.get(kind) or error["msg"][:200], hint)
 
@@ -101,12 +103,15 @@ def _meant_by(path: Path, classes: Mapping[int, Any], data: Any) -> str | None:
         return f"a blank stands behind the colon of {before}"
     if key.isdecimal() and value is None:  # {length: 0,5}
         return "decimals stand behind a point"
-    if len(path) > 2 and path[-2] in known and isinstance(value, (dict, list)):  # study: {grid: {r: [1]}}
-        return f"each entry of {path[-3]} has a name: {path[-3]}: {{NAME: {{{path[-2]}: ...}}}}"
+    if path[0] == "forces" and (hint := _OF_OTHER_TYPES.get((str(holder.get("type")), key))):
+        return hint
     other = _OTHER_KEYS.get(key.lower())
-    if other in known:
-        return f"did you mean {other!r}?"
-    return _OF_OTHER_TYPES.get((str(holder.get("type")), key)) or suggest(key, known)
+    match = other if other in known else nearest(key, known)
+    if (
+        len(path) == 3 and match is None and path[1] in known and set(known).isdisjoint(holder)
+    ):  # study: {grid: {r: [1]}}
+        return f"each entry of {path[0]} has a name: {path[0]}: {{NAME: {{{path[1]}: ...}}}}"
+    return f"did you mean {match!r}?" if match is not None else suggest(key, known)
 
 
 def cut_off(errors: Sequence[Mapping[str, Any]], data: Any) -> set[Path]:
@@ -150,6 +155,18 @@ def marks_of(entry: Any) -> list[Any]:
         kind = kinds.pop()
         found += getattr(kind, "__metadata__", ())
         kinds += get_args(kind)
+    return found
+
+
+def _keys_below(classes: Mapping[int, Any], data: Any, path: Path) -> list[str]:
+    """Keys of all classes that may read what stands at a path."""
+    entry = _field(classes, data, path) or _field(classes, data, path[:-1])
+    kinds, found = [] if entry is None else [entry.annotation, *entry.metadata], []
+    while kinds:
+        kind = kinds.pop()
+        found += keys_in(kind) if hasattr(kind, "model_fields") else []
+        later = getattr(kind, "kind", None)  # of a type that is imported when a file first has one
+        kinds += [*get_args(kind), *([] if later is None else [later])]
     return found
 
 
@@ -198,9 +215,11 @@ def _right(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
 
 def _example(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
     """A hint with an example of the list or mapping at a path; None if there is none."""
-    if not isinstance(path[-1], str):
-        return None
     entry, section = _field(classes, data, path), _field(classes, data, path[:-1])
+    if isinstance(path[-1], int):
+        examples = (one[0] for one in (entry.examples if entry else None) or () if isinstance(one, list))
+        inner = next((one for one in examples if isinstance(one, (list, dict))), None)
+        return f"such as {_in_a_line(inner)}" if inner is not None and isinstance(path[-2], str) else None
     named = entry or section
     example = next((one for one in (named.examples if named else None) or () if isinstance(one, (list, dict))), None)
     if example is None:

@@ -155,11 +155,13 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
         return NodeError(f"nested more than {MAX_DEPTH} deep", *inside[0])
     hint = None
     if "mapping values are not allowed" in (error.problem or "") and inside:
-        line, before = inside[0][0], lines.get(inside[0][0] - 2, "")
-        if (glued := _GLUED.match(before)) is not None:
+        (line, column), before = inside[0], lines.get(inside[0][0] - 2, "")
+        if ": " in lines[line - 1][: column - 1]:  # {description: Note: this}
+            hint = "a text with ': ' in it stands in quotes"
+        elif (glued := _GLUED.match(before)) is not None:
             message = f"{glued[1]!r} is not a key"
             return NodeError(message, line - 1, glued.start(1) + 1, "a blank stands behind its colon")
-        if _indented(lines[line - 1]) > _indented(before):
+        elif _indented(lines[line - 1]) > _indented(before):
             hint = "keys of one mapping begin in the same column"
     what = ": ".join(part for part in (error.context, error.problem) if part)
     # at the end of the file, what is open there is the better place
