@@ -182,8 +182,9 @@ def _report(whole: Part, key: str, parts: list[Part], required: bool) -> Part:
     else:
         forms = [entry for entry in alternatives if "properties" in entry]
         forms = forms or [entry for entry in named if "properties" in entry][:1]
-        if len(forms) > 1:
-            report["forms"] = [list(form.get("required", ())) for form in forms]
+        musts = list(dict.fromkeys(tuple(form.get("required", ())) for form in forms))
+        if len(musts) > 1 and all(musts):
+            report["forms"] = list(map(list, musts))
         if forms:
             report["keys"] = {}
         for name, entry in ((name, entry) for form in forms for name, entry in form["properties"].items()):

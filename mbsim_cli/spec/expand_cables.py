@@ -38,7 +38,7 @@ def expand_cables(review: Review) -> None:
         elif _fits(maker, spec):
             _Path(maker, number, name, spec).add()
         if len(review.issues) > before:
-            review.unmade.add(name)
+            review.unmade_cables.add(name)
 
 
 def _hold_length(maker: Maker, name: str, spec: Cable) -> None:

@@ -26,7 +26,8 @@ class Review:
         self.source = source
         self.issues: list[Issue] = []
         self.read: set[str] = set()  # numbers whose values were asked for, but literal ones
-        self.unmade: set[str] = set()  # controllers and cables that are wrong; what they add is missing
+        self.unmade: set[str] = set()  # controllers that are wrong; what they add is missing
+        self.unmade_cables: set[str] = set()  # and cables
         self._broken = broken
         self._suggested = 0
         self._names: dict[str, frozenset[str]] = {}
@@ -73,16 +74,18 @@ class Review:
         """Names of the bodies, with the ground."""
         return self.names("bodies") | {GROUND}
 
-    def is_unmade(self, name: str) -> bool:
-        """Whether a name may be that of a state or force of a controller or cable that is wrong, and has none."""
-        return any(name == one or name.startswith(f"{one}_") for one in self.unmade)
+    def is_unmade(self, name: str, section: str) -> bool:
+        """Whether a name may be one that a controller or cable would add to a section, and did not as it is wrong."""
+        head, _, number = name.removesuffix("_torque").rpartition("_")
+        cable = {"forces": head if number.isdecimal() else "", "constraints": name}.get(section)
+        return cable in self.unmade_cables or any(name == one or name.startswith(f"{one}_") for one in self.unmade)
 
     def known(
         self, path: Path, name: str, section: str, what: str, choices: Iterable[str] | None = None, key: bool = False
     ) -> bool:
         """Return whether a name exists in a section (or among ``choices``); reports it where it does not."""
         names = choices if choices is not None else self.bodies if section == "bodies" else self.names(section)
-        if name in names or self.lost(section) or (section in _MADE and self.is_unmade(name)):
+        if name in names or self.lost(section) or (section in _MADE and self.is_unmade(name, section)):
             return True
         hint = self.suggest(name, names) if names else f"there are no {section}"
         self.report(path, f"unknown {what} {name!r}", hint, 0, key)

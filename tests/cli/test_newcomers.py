@@ -136,6 +136,11 @@ def test_explanations(mbsim, key, says):
     assert done.code == 0 and says in done.out, done
 
 
+def test_forms_are_told_apart_only_where_they_require_other_keys(mbsim):
+    done = mbsim("explain", "bodies.flexible.damping")
+    assert done.code == 0 and "several forms" not in done.out, done
+
+
 def test_unknown_keys_are_refused(mbsim):
     done = mbsim("explain", "joints.revolut")
     assert done.code == 2 and "did you mean 'revolute'?" in done.err

@@ -429,3 +429,25 @@ def test_a_wrong_cable_is_one_error(tmp_path):
     cable = "cables: {rope: {path: [ground.A, bar.B], stiffness: 100, damping: 1, length: 1, rate: 0}}\n"
     (issue,) = issues_of(tmp_path, text + cable)
     assert issue.endswith("cables.rope.rate: the length does not move; leave the rate out"), issue
+
+
+@pytest.mark.parametrize(
+    ("sensor", "expression", "count"),
+    [
+        ("{type: force, force: bar_2}", "norm(g)", 1),  # what the cable would add
+        ("{type: force, force: bar_2_torque}", "norm(g)", 1),
+        ("{type: force, force: bar_push}", "1", 2),
+        ("{type: force, force: bar}", "1", 2),
+        ("{type: position, point: bar.B}", "bar_1", 2),
+        ("{type: position, point: bar.B}", "bar_2.x", 2),
+    ],
+)
+def test_a_wrong_cable_hides_no_other_error(tmp_path, sensor, expression, count):
+    """A cable adds forces NAME_1, NAME_2..., but no sensors."""
+    text = variant("sensors:\n", f"sensors:\n  g: {sensor}\n").replace(
+        "psi: {integral:", "psi: {integral: '1', unit: s}\n  old: {integral:"
+    )
+    text = text.replace("integral: '1'", f"integral: '{expression}'")
+    cable = "cables: {bar: {path: [ground.A, bar.B], stiffness: 100, damping: 1, length: 1, rate: 0}}\n"
+    issues = issues_of(tmp_path, text + cable)
+    assert len(issues) == count and "cables.bar.rate" in issues[-1], issues
