@@ -76,7 +76,11 @@ def wanted_at_start(problem: Problem, row: int) -> float:
     return float(theta[table.theta[row]] + law_value(problem.model.laws, theta, table.law[row], 0.0)[0])
 
 
-_START_OF_SWEEP = "leave the initial value out, or begin the range there"
+def _hint_on_start(system: System, name: str) -> str:
+    """What to do where the law of a constraint does not begin at the coordinate's position."""
+    if ("constraints", name) in system.model_file.derived.made:  # of a sweep
+        return "leave the initial value out, or begin the range there"
+    return "offset: auto makes the law start from the coordinate's position; or leave one of them out"
 
 
 def check_driven(system: System, equations: Equations) -> None:
@@ -102,9 +106,7 @@ def check_driven(system: System, equations: Equations) -> None:
                 f"constraints.{name}",
                 f"law {wanted:.6g}, position {stated:.6g} {unit}: at t = 0 the law puts {spec.coordinate} elsewhere "
                 f"than joints.{joint}.initial",
-                _START_OF_SWEEP
-                if ("constraints", name) in system.model_file.derived.made
-                else "offset: auto makes the law start from the coordinate's position; or leave one of them out",
+                _hint_on_start(system, name),
             )
         stated = joints.initial_velocity(geometry, system.joints[joint])[place].real
         rate = law_rate(problem, law)
@@ -316,8 +318,7 @@ def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
             start = "cannot be satisfied at the start" if linear else "no position was found that satisfies it"
             message = f"{start}: in the nearest one it is off by {gap}"
         if spec is not None and spec.type == "motion":
-            made = ("constraints", name) in system.model_file.derived.made
-            hint = _START_OF_SWEEP if made else "offset: auto makes the law start from the coordinate's position"
+            hint = _hint_on_start(system, name)
             if name not in system.topology.cut:
                 wanted, unit = wanted_at_start(problem, rows[0]), closing.scales.names[rows[0]]
                 message += f" (law {wanted:.4g}, position {wanted + closing.phi[rows[0]]:.4g} {unit})"
@@ -388,7 +389,7 @@ def _check_independence(system: System, problem: Problem, closing: Closing) -> N
     motions = {c.coordinate: name for name, c in system.model_file.constraints.items() if c.type == "motion"}
     given = [f"; the motion {motions[name]!r} gives {name} already" for name in declared if name in motions]
     if closing.mobility == system.states and not motions:
-        given.append(": is there a joint too many, or an axis that points another way than it should?")
+        given.append(": is there a joint or constraint too many, or an axis that points another way than it should?")
     system.issue(
         f"joints.{last}.initial.independent",
         f"dependent coordinates are declared independent, {closing.conflict} too many: {', '.join(declared)}",

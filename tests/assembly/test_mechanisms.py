@@ -100,7 +100,7 @@ def test_too_many_independent_coordinates(tmp_path):
 def test_a_mechanism_without_freedom_asks_for_an_axis_or_a_joint_too_many(tmp_path):
     turned = FOUR_BAR.replace("bodies: [rod, rocker], point: C, axis: z", "bodies: [rod, rocker], point: C, axis: x")
     (issue,) = issues(tmp_path, turned)
-    assert "mobility 0: is there a joint too many, or an axis that points another way" in issue.hint
+    assert "mobility 0: is there a joint or constraint too many, or an axis that points another way" in issue.hint
 
 
 def test_a_range_that_begins_elsewhere_than_its_coordinate(tmp_path):

@@ -188,11 +188,6 @@ class Following:
     def __init__(self) -> None:
         self._last: tuple[np.ndarray, np.ndarray] | None = None  # time and sensors of the latest time point
 
-    @property
-    def begun(self) -> bool:
-        """Whether there has been a block."""
-        return self._last is not None
-
     def of(self, block: Block | InverseBlock) -> tuple[np.ndarray, np.ndarray]:
         """Times (B + 1,) and sensors (B + 1, width); of the first block B of them."""
         time, sensors = block.time, np.real(block.sensors)
@@ -208,7 +203,7 @@ class ContactHealth:
 
     def __init__(self, problem: Problem, contacts: Sequence[Any]):
         self._problem, self._contacts = problem, contacts
-        self._buried: list[str] = []  # tyres whose centres are below the road at the start
+        self._buried: list[str] | None = None  # tyres whose centres are below the road at the start
         self._features = [features(problem, contact.road) for contact in contacts]
         self._lifted: dict[str, list[float]] = {}  # times of each tyre's lift-offs and landings
         self._coarse: dict[str, tuple[float, float, np.ndarray]] = {}  # steps, time and feature of the worst passage
@@ -216,7 +211,7 @@ class ContactHealth:
 
     def add(self, block: Block | InverseBlock) -> None:
         """Add the next time points."""
-        if not self._following.begun:
+        if self._buried is None:
             self._buried = [contact.name for contact in self._contacts if self._starts_below(contact, block.sensors[0])]
         time, sensors = self._following.of(block)
         for contact, ranges in zip(self._contacts, self._features, strict=True):
@@ -234,7 +229,7 @@ class ContactHealth:
                         self._coarse[name] = steps, float(time[step[0] + 1]), np.array([start, end])
 
     def _starts_below(self, contact: Any, sensors: np.ndarray) -> bool:
-        """Whether the centre of a tyre is below the road, where its forces are those of no tyre."""
+        """Whether a contact is that of a tyre whose centre is below the road."""
         laws, theta = self._problem.model.laws, self._problem.theta
         x, z = np.real(sensors[[contact.place, contact.place + 2]])
         return bool(contact.rolls and z < law_value(laws, theta, contact.road, float(x))[0].real)
@@ -245,7 +240,7 @@ class ContactHealth:
         found = [
             f"the centre of tyre {tyre} is below the road at the start: look at where it begins, and at the direction "
             "in which the coordinate that gives its height counts"
-            for tyre in self._buried
+            for tyre in self._buried or ()
         ]
         for tyre, times in self._lifted.items():
             if times:
