@@ -250,7 +250,7 @@ class Block(NamedTuple):
     inside: Any = ()  # Blocks of time points inside steps, nodes of the quadrature of integrals: one of each run that
     # gives derivatives; none if the stored time points are the nodes
     length: Any = None  # (B,) weights of such nodes in an integral, s
-    reach: Any = 0.0  # length of the next steps of dop853 over the stable one, where stability bounds them
+    reach: Any = None  # length of steps of dop853 so far over the stable one, where stability bounds them; else 0
 
 
 def instants_of(block: Any, picked: slice | list[int]) -> Any:

@@ -231,7 +231,8 @@ def controls(problem: Problem) -> Any:
 def _outcome(plan: Plan, timing: Timing, listener: Listener, add: Callable[[Block], None]) -> Any:
     """Objectives of a record that is anything, and no doubts about it."""
     results = evaluation.evaluate(plan.assembled.problem, plan.assembled.objectives, (add,))
-    return SimpleNamespace(results=results, warnings=(), estimates=Estimates(results))
+    diagnostics = SimpleNamespace(health=SimpleNamespace(divided_order=0.0))
+    return SimpleNamespace(results=results, warnings=(), estimates=Estimates(results), diagnostics=diagnostics)
 
 
 def _blocks(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:

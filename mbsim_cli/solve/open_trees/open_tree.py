@@ -1,5 +1,6 @@
 """Forward dynamics as ordinary differential equations, with direct sensitivities, block by block; stiffness."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -105,8 +106,7 @@ FLEXIBLE = {
 
 AHEAD = 1e-3  # time after a failure to examine the mechanism, over the output interval: adaptive steps shorten before
 JUDGED = 300_000  # tried steps after which the pace of a run is checked
-MANY = 400  # least number of tried steps between two looks whether stability bounds the steps, of LAST steps each
-LOOKS = 8  # parts of the duration; a run with derivatives looks between them
+MANY = 600  # tried steps from which a run with derivatives looks whether stability bounds its steps; then twice as many
 STIFFLY = 0.25  # times max_steps that a stiff run may take at its pace
 
 
@@ -166,8 +166,11 @@ class OpenTreeSimulation:
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.fastest = 0.0  # rate of the fastest motion, 1/s, of a run that ends for it
-        self.looks = self._rows_to_look_at(differentiates=self.p > 0 or tape is not None)
-        self.looked = 0.0  # tried steps at the last look
+        # derivatives that follow the steps may grow where stability bounds these
+        options, differentiates = problem.options, self.p > 0 or tape is not None
+        follows = options.integrator == "dop853" and options.error_control == "motion"
+        self.looks = differentiates and follows and not np.iscomplexobj(self.theta)
+        self.looked, self.reach = 0.0, 0.0  # tried steps at the last look, and ``Block.reach`` so far
         self.fixed_steps = not (
             problem.options.adaptive or self.work.breakpoints.time.size or self.work.onsets.force.size
         )
@@ -191,26 +194,14 @@ class OpenTreeSimulation:
         """
         if self.tape is not None and not (self.tape.holds_all and self.fixed_steps):
             steps = min(steps, self.tape.spacing)
-        if self.looks:
-            steps = min(steps, self.looks[0] - self.step)
+        begin = [array.copy() for array in self._memory] if self.looks else []
         block = self._rows(steps)
         self.step += len(block.time)
-        if self.looks and self.step == self.looks[0]:
-            del self.looks[0]
-            if self.work.clock[TRIED] >= self.looked + MANY:
-                self.looked = self.work.clock[TRIED]
-                reach, _ = self._fastest()
-                block = block._replace(reach=reach if reach > NEAR else 0.0)
-        return block
-
-    def _rows_to_look_at(self, differentiates: bool) -> list[int]:
-        """Rows at which a run looks whether stability bounds its steps: derivatives that follow them may grow then."""
-        options = self.problem.options
-        follows = options.integrator == "dop853" and options.error_control == "motion"
-        if not (differentiates and follows) or np.iscomplexobj(self.theta):
-            return []
-        rows = round(options.duration / options.step)
-        return sorted({rows * k // LOOKS for k in range(1, LOOKS)} - {0})
+        if self.looks and self.work.clock[TRIED] >= max(MANY, 2.0 * self.looked):
+            self.looked = self.work.clock[TRIED]
+            reach, _ = self._fastest(PILOT_STEPS, begin)  # nothing may be left to step behind the block
+            self.reach = max(self.reach, reach if reach > NEAR else 0.0)
+        return block._replace(reach=self.reach)
 
     def _rows(self, rows: int) -> Block:
         if self.tape is not None and self.unfinished is None and not (self.tape.holds_all and self.fixed_steps):
@@ -251,19 +242,29 @@ class OpenTreeSimulation:
             return False
         times = clock[TRIED] * options.duration / (options.max_steps * max(clock[TIME], TINY))
         if times > STIFFLY and not options.implicit:
-            reach, rate = self._fastest()
+            reach, rate = self._fastest(LAST)
             if reach > NEAR or (reach > FOLLOWED and times > SURELY):
                 self.fastest = rate
         return bool(self.fastest or times > max(SURELY, HOPELESS * (clock[TRIED] / JUDGED) ** -2))
 
-    def _fastest(self) -> tuple[float, float]:
-        """h lambda of the next steps over its limit of stability, and their lambda, 1/s; the run is restored."""
-        here = [(array, array.copy()) for array in (*self._remembered, *self.sens)]
-        self.work.clock[DUE] = 0.0  # no output inside these steps
-        steps = self.steps_ahead(LAST)
-        for array, kept in here:
+    @property
+    def _memory(self) -> list[np.ndarray]:
+        """Arrays that tell how the run goes on."""
+        return [*self._remembered, *self.sens]
+
+    def _fastest(self, count: int, begin: Sequence[np.ndarray] = ()) -> tuple[float, float]:
+        """h lambda of the last of ``count`` steps over its limit of stability, and their lambda, 1/s.
+
+        The steps are the next ones, or those behind a ``begin``, as ``_memory`` had it; the run is restored.
+        """
+        here = [array.copy() for array in self._memory]
+        for array, kept in zip(self._memory, begin or here, strict=True):
             array[...] = kept
-        reach, size = _reach(steps, self.scheme.tableau), steps.size[steps.size > 0.0]
+        self.work.clock[DUE] = 0.0  # no output inside these steps
+        steps = self.steps_ahead(count)
+        for array, kept in zip(self._memory, here, strict=True):
+            array[...] = kept
+        reach, size = _reach(steps, self.scheme.tableau)[-LAST:], steps.size[steps.size > 0.0][-LAST:]
         return (float(np.median(reach)) / STABLE, float(np.median(reach / size))) if reach.size else (0.0, 0.0)
 
     def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:

@@ -111,7 +111,7 @@ class Health(Diagnostics):
         if self._violated is None and self._drift[0] > VIOLATED:
             self._violated = float(block.time[np.argmax(block.drift[:, 0] > VIOLATED)])
         self._gradient_error = max(self._gradient_error, float(block.gradient_error.max()))
-        self._reach = max(self._reach, block.reach)
+        self._reach = max(self._reach, block.reach or 0.0)
         if self._balances:
             self._add_energy(block)
 
