@@ -107,9 +107,8 @@ def _meant_by(path: Path, classes: Mapping[int, Any], data: Any) -> str | None:
         return hint
     other = _OTHER_KEYS.get(key.lower())
     match = other if other in known else nearest(key, known)
-    if (
-        len(path) == 3 and match is None and path[1] in known and set(known).isdisjoint(holder)
-    ):  # study: {grid: {r: [1]}}
+    nested = isinstance(value, (dict, list)) and set(known).isdisjoint(holder)  # study: {grid: {r: [1]}}
+    if nested and match is None and len(path) == 3 and path[1] in known:
         return f"each entry of {path[0]} has a name: {path[0]}: {{NAME: {{{path[1]}: ...}}}}"
     return f"did you mean {match!r}?" if match is not None else suggest(key, known)
 
