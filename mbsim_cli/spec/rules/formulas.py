@@ -83,8 +83,9 @@ def _formula(
         return
     invalid = review.names("sensors") - set(review.model.sensors)
     lost = {other for other in used if other.partition(".")[0] in invalid or review.is_unmade(other, "sensors")}
-    shown = {other: review.model.sensors.get(other.partition(".")[0]) for other in used}
-    lost |= {other for other, sensor in shown.items() if review.is_unmade(getattr(sensor, "force", ""), "forces")}
+    read = {other: review.model.sensors.get(other.partition(".")[0]) for other in used}
+    forces = {other: getattr(sensor, "force", None) or "" for other, sensor in read.items()}
+    lost |= {other for other, force in forces.items() if review.is_unmade(force, "forces")}
     unknown = [(other, offset) for other, offset in used.items() if other not in widths and other not in lost]
     for other, offset in unknown:
         hint: str | None
