@@ -207,7 +207,7 @@ def test_a_run_that_follows_a_fast_motion_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(open_tree, "STIFFLY", 0.0)
     look = open_tree.OpenTreeSimulation._fastest
     monkeypatch.setattr(
-        open_tree.OpenTreeSimulation, "_fastest", lambda run: looked.append(found := look(run)) or found
+        open_tree.OpenTreeSimulation, "_fastest", lambda *given: looked.append(found := look(*given)) or found
     )
     again = model.run(sensitivity="ddm")
     reach, rate = looked[-1]
