@@ -96,7 +96,7 @@ _Error = TypeVar("_Error", bound=BaseException)
 
 
 def leaving(error: _Error, **found: Any) -> _Error:
-    """The error, with what it leaves, for the JSON object that reports it: paths ``partial`` or ``kept``, a ``fit``."""
+    """Attach entries of the JSON report to an error, and return it: paths ``partial`` or ``kept``, or a ``fit``."""
     vars(error).update(found)
     return error
 

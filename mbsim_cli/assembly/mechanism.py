@@ -77,7 +77,7 @@ def wanted_at_start(problem: Problem, row: int) -> float:
 
 
 def _hint_on_start(system: System, name: str) -> str:
-    """What to do where the law of a constraint does not begin at the coordinate's position."""
+    """A hint where the law of a constraint does not begin at the coordinate's position."""
     if ("constraints", name) in system.model_file.derived.made:  # of a sweep
         return "leave the initial value out, or begin the range there"
     return "offset: auto makes the law start from the coordinate's position; or leave one of them out"

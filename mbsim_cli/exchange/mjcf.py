@@ -179,11 +179,10 @@ class _Reader:
                 bodies, places, turn = self._closed(number, kind, data)
                 shape, turn = ("fixed", turn) if welds else ("spherical", np.eye(3))
                 self.robot.joints.append(Joint(self._joints.add(label), shape, bodies, places, turn, closes=True))
-            elif (kind == EQUAL_JOINTS and self._equal(number, label, data)) or (
-                kind == EQUAL_TENDONS and self._hold(number, data)
-            ):
                 continue
-            else:
+            coupled = kind == EQUAL_JOINTS and self._equal(number, label, data)
+            held = kind == EQUAL_TENDONS and self._hold(number, data)
+            if not (coupled or held):
                 self.robot.remarks.append(f"not taken over: equality constraint {label}")
         self._unite_connections()
 
@@ -219,7 +218,7 @@ class _Reader:
                 self.robot.lines.append(line)
 
     def _line(self, tendon: int, length: float) -> Line | None:
-        """What a tendon between two sites becomes; None for another one, or within one body."""
+        """A tendon between two sites as a line; None for one over more sites or geometry, or within one body."""
         model, first = self._model, int(self._model.tendon_adr[tendon])
         if model.tendon_num[tendon] != 2 or np.any(model.wrap_type[first : first + 2] != SITE):
             return None

@@ -290,10 +290,9 @@ def _add_equalities(root: Element, robot: Robot) -> None:
         if not joint.closes:
             continue
         why = sites.lacks(joint.bodies)
+        reason = f": {why}" if why else ""
         if joint.kind not in _CLOSING or why:
-            robot.remarks.append(
-                f"not stated: loop closed by the {joint.kind} joint {joint.name}" + f": {why}" * bool(why)
-            )
+            robot.remarks.append(f"not stated: loop closed by the {joint.kind} joint {joint.name}{reason}")
             continue
         closed = [(joint.name, joint.places)]
         if joint.kind == "revolute":

@@ -346,7 +346,7 @@ class Stream:
         return found
 
     def summand(self, splits: Splits) -> tuple[np.ndarray, Any]:
-        """What the sum is of (N, k), and its slope by the formulas, at the points of splits."""
+        """The summand (N, k) at the points of splits, and its derivative by the formulas."""
         raise NotImplementedError
 
     def weights_of_splits(self, splits: Splits) -> tuple[np.ndarray, Any]:

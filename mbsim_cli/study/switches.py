@@ -420,7 +420,7 @@ def _difference(splits: Splits, near: int, far: int) -> tuple[np.ndarray, ...]:
 
 
 def _fallen(last: np.ndarray, before_last: np.ndarray) -> np.ndarray:
-    """What comes behind the last of two terms (N,), if terms go on to fall like these."""
+    """Size of the terms behind the last of two (N,), if they go on to fall by the same ratio."""
     return last * np.minimum(np.divide(last, before_last, out=np.ones_like(last), where=before_last > 0.0), 1.0)
 
 

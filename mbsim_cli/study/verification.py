@@ -281,7 +281,7 @@ def complex_steps(assembled: Assembled, listener: Listener) -> dict[str, Gradien
 
 NUMERICAL_TOLERANCE = 1e-6  # of the derivative's size
 UNCERTAIN = 1e-4  # largest estimated error of the numerical derivative that may excuse a difference
-APART = 1e-3  # most by which it may be off because analyses choose the lengths of their steps
+APART = 1e-3  # largest relative difference that step lengths chosen by each analysis may excuse
 DIVERGES = 1e-2  # estimated relative error from which differences of analyses tell no derivative
 ENOUGH_ALONG = 1e-7  # relative error of the numerical derivative that needs no more analyses
 INSENSITIVE = 1e-4  # of what an objective adds up, and changes by: a derivative below this is compared with that

@@ -39,23 +39,6 @@ def four_bar(A="", B="", C="", D="", extra="", crank=0.5, rod="2"):
     )
 
 
-SLIDER_CRANK = """
-points:
-  A: {ground: [0, 0, 0], crank: [0, 0, 0]}
-  B: {crank: [0.4, 0, 0], rod: [0, 0, 0]}
-  C: {rod: [1.1, 0, 0], slider: [0, 0, 0]}
-  P: {ground: [0, 0.1, 0], slider: [0, 0, 0]}
-bodies:
-  crank: {mass: 1, inertia: {zz: 0.1}}
-  rod: {mass: 1, inertia: {zz: 0.1}}
-  slider: {mass: 1, inertia: {zz: 0.1}}
-joints:
-  A: {type: revolute, bodies: [ground, crank], point: A, axis: z, initial: {angle: ANGLE}}
-  B: {type: revolute, bodies: [crank, rod], point: B, axis: z}
-  C: {type: revolute, bodies: [rod, slider], point: C, axis: z}
-  P: {type: prismatic, bodies: [ground, slider], point: P, axis: x, cut: true, initial: {displacement: PLACE}}
-"""
-
 RSUR = """
 points:
   O: {ground: [0, 0, 0], crank: [0, 0, 0]}
@@ -159,7 +142,8 @@ def test_values_of_a_cut_joint_choose_among_closed_positions(tmp_path, angle, B,
 @pytest.mark.parametrize(("angle", "place"), [(-2.8352, 0.69627), (-2.5586439, 0.7184292)])
 def test_a_stated_position_of_a_cut_slide_is_found(tmp_path, angle, place):
     """Far from the other coordinates, which are stated nowhere."""
-    text = SLIDER_CRANK.replace("ANGLE", str(angle)).replace("PLACE", str(place))
+    text = text_of(LINKAGES["slider_crank"], {"A": {"angle": angle}, "P": {"displacement": place}})
+    text = text.replace("type: prismatic", "type: prismatic\n    cut: true")
     warnings = build(load(tmp_path, text)).warnings
     assert not any("changed initial" in warning for warning in warnings)
 

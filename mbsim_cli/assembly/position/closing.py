@@ -135,8 +135,11 @@ def close(
     n, first = kinds(tree).size, tree.initial[0]
     scales = scales_of(problem.model, problem.theta, np.array([row[0] for row in equations.rows], dtype=int))
     masks = (stated, stated_velocity, own)
-    callbacks = accepts, lambda z, group: at_cuts(z, group, scales.size)
-    parts = [_close(group, theta, problem, masks, *callbacks) for group in groups(equations, scales)]
+
+    def deviations(z: np.ndarray, group: Group) -> list[float]:
+        return at_cuts(z, group, scales.size)
+
+    parts = [_close(group, theta, problem, masks, accepts, deviations) for group in groups(equations, scales)]
     z, phi = problem.theta[first : first + n].copy(), np.zeros(equations.m)
     held, held_velocity = np.ones((2, n), dtype=bool)
     for part in parts:

@@ -250,7 +250,7 @@ AWAY = (0.1, 0.3, 1.0, 3.0)  # how far off searches start, the same
 SEARCHES = 60  # coordinates times searches from each of these distances
 UNSTATED = 0.1  # weight of a coordinate that the file does not state, where closed positions are compared
 FOLLOWING = (1e-2, 1e-3, 1e-4, 1e-5)  # the same, one after the other, where the nearest is sought
-DIFFERENCE = 1e-6  # step of slopes of what cut joints show, rad or the mechanism's unit
+DIFFERENCE = 1e-6  # step of difference quotients of deviations at cut joints, rad or the mechanism's unit
 CANDIDATES = 4  # nearest ones among the closed positions found, from which to look for still nearer ones
 SAME = 1e-4  # two positions nearer than this are one
 

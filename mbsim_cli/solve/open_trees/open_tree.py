@@ -110,6 +110,12 @@ MANY = 600  # tried steps from which a run with derivatives looks whether stabil
 STIFFLY = 0.25  # times max_steps that a stiff run may take at its pace
 
 
+def put_back(arrays: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> None:
+    """Write copies of arrays back into these."""
+    for array, copied in zip(arrays, kept, strict=True):
+        array[...] = copied
+
+
 class OpenTreeSimulation:
     """A run in progress; ``theta`` may be complex, which differentiates the whole run along its imaginary part.
 
@@ -258,12 +264,10 @@ class OpenTreeSimulation:
         The steps are the next ones, or those behind a ``begin``, as ``_memory`` had it; the run is restored.
         """
         here = [array.copy() for array in self._memory]
-        for array, kept in zip(self._memory, begin or here, strict=True):
-            array[...] = kept
+        put_back(self._memory, begin or here)
         self.work.clock[DUE] = 0.0  # no output inside these steps
         steps = self.steps_ahead(count)
-        for array, kept in zip(self._memory, here, strict=True):
-            array[...] = kept
+        put_back(self._memory, here)
         reach, size = _reach(steps, self.scheme.tableau)[-LAST:], steps.size[steps.size > 0.0][-LAST:]
         return (float(np.median(reach)) / STABLE, float(np.median(reach / size))) if reach.size else (0.0, 0.0)
 
@@ -367,8 +371,7 @@ class OpenTreeSimulation:
     def replay(self, at: Checkpoint, steps: int) -> Stretch:
         """Repeat ``steps`` time points from a checkpoint; the run then stands at the last of them."""
         self.step = at.step
-        for array, kept in zip(self._remembered, at.arrays, strict=True):
-            array[...] = kept
+        put_back(self._remembered, at.arrays)
         record, d_record, work = self._records(steps)
         while self._move_on(record, d_record, work) == Status.PAUSED:
             pass

@@ -202,13 +202,13 @@ def _description(classes: Mapping[int, Any], data: Any, path: Path) -> str:
 
 
 def _meaning(classes: Mapping[int, Any], data: Any, path: Path) -> str:
-    """What the key at a path means, in a few words; empty if that is not known."""
+    """The first clause of the description of the key at a path; empty if there is none."""
     meant = re.split("[.;] ", _description(classes, data, path))[0].rstrip(".")
     return meant[:1].lower() + meant[1:]
 
 
 def _right(classes: Mapping[int, Any], data: Any, path: Path) -> str | None:
-    """A hint on what would be right at a path: an example, else what the key means."""
+    """A hint at a path: an example, else the meaning of the key."""
     return _example(classes, data, path) or _meaning(classes, data, path) or None
 
 
