@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from mbsim_cli.spec.analysis import Kinematics
 from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body, Parameter
-from mbsim_cli.spec.expressions.number import TIME, Expression, Number, formula, written_out
+from mbsim_cli.spec.expressions.number import TIME, Expression, Number, formula
 from mbsim_cli.spec.expressions.syntax import ExpressionError, calls_of_laws, comparisons_in, names, parse
 from mbsim_cli.spec.families import Control, JointTable
 from mbsim_cli.spec.forces import AppliedForce
@@ -80,8 +80,8 @@ def _expand_calls_of_laws(review: Review) -> None:
         if spec.type == "expression":
             texts["sensors", name, "value"] = spec.value
     for path, text in texts.items():
-        whole = written_out(text, model.formulas)
         try:
+            whole = model.written_out(text)
             calls = calls_of_laws(whole)
         except ExpressionError as error:
             review.report(path, f"with the expressions of the sensors in it, the {error.message}", error.hint)

@@ -17,7 +17,7 @@ from mbsim_cli.spec.bodies import Body, ParameterOrValue, Point, VectorSpec
 from mbsim_cli.spec.expressions.evaluate import width
 from mbsim_cli.spec.expressions.named_numbers import Expressions, sort
 from mbsim_cli.spec.expressions.number import Expression, Many, Number, Sign, Vector, is_moving, written_out
-from mbsim_cli.spec.expressions.syntax import ExpressionError, comparisons_in, names, parse
+from mbsim_cli.spec.expressions.syntax import ExpressionError, comparisons_in, names, parse, unchained
 from mbsim_cli.spec.forces import Force
 from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.objectives import Check, Objective
@@ -273,12 +273,16 @@ class ModelFile(Sections):
         """
         return {**self.derived.calls, **{f"({text})": name for text, name in self.derived.comparisons.items()}}
 
+    def written_out(self, text: str) -> str:
+        """An expression with those of sensors in the place of their names, and without chains of comparisons."""
+        return unchained(written_out(text, self.formulas))
+
     def integrand(self, text: str, *, summed: bool = False) -> str:
         """An expression of an objective or sensor that reads nothing but sensors, t and parameters.
 
         In those that are ``summed`` over time switches stand for comparisons of t.
         """
-        found = written_out(written_out(text, self.formulas), self.derived.calls)
+        found = written_out(self.written_out(text), self.derived.calls)
         for first, end in sorted(comparisons_in(found), reverse=True) if summed and self.derived.comparisons else ():
             found = found[:first] + self.derived.comparisons.get(found[first:end], found[first:end]) + found[end:]
         return found

@@ -317,6 +317,11 @@ class _Units:
                 self._known[name] = dimension_of(unit) if unit else None
             return self._known[name]
         match node:
+            case ast.UnaryOp(op=ast.Not()) | ast.BoolOp():
+                for condition in ast.iter_child_nodes(node):
+                    if isinstance(condition, ast.expr):
+                        self.of(condition)
+                return ()
             case ast.UnaryOp(operand=operand):
                 return self.of(operand)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
@@ -327,8 +332,8 @@ class _Units:
             case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
                 a, b = self.of(left), self.of(right)
                 return None if a is None or b is None else _product(a, b, -1.0 if isinstance(op, ast.Div) else 1.0)
-            case ast.Compare(left=left, comparators=[right]):
-                self._alike(node, [left, right])
+            case ast.Compare(left=left, comparators=others):
+                self._alike(node, [left, *others])
                 return ()
             case ast.List(elts=entries):
                 return self._alike(node, entries)

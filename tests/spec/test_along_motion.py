@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from mbsim_cli.spec.expressions.evaluate import evaluate
-from mbsim_cli.spec.expressions.number import read_by
+from mbsim_cli.spec.expressions.number import fixed, read_by
 from mbsim_cli.spec.expressions.program import compiled
-from mbsim_cli.spec.expressions.syntax import ALONG_MOTION, ARGUMENTS, ExpressionError, parse
+from mbsim_cli.spec.expressions.syntax import ALONG_MOTION, ARGUMENTS, ExpressionError, parse, unchained
 
 PAGE = Path(__file__).parents[2] / "docs/forces.md"
 
@@ -53,6 +53,13 @@ CASES = {
     "smooth_abs(x, 0.1)": lambda x, y: math.hypot(x, 0.1),
     "smooth_max(x, y, 0.1)": lambda x, y: (x + y + math.hypot(x - y, 0.1)) / 2,
     "(x > y)*x": lambda x, y: x if x > y else 0.0,
+    "if(x > 0.2 and y < 0.5, x*y, y)": lambda x, y: x * y if x > 0.2 and y < 0.5 else y,
+    "if(not x > 1 or y < -0.5, x**2, y)": lambda x, y: x**2 if not x > 1 or y < -0.5 else y,
+    "if(x > 0 and log(x) < 0, log(x), x)": lambda x, y: math.log(x) if x > 0 and math.log(x) < 0 else x,
+    "if(0.1 < y <= 0.3, x, 1 > 2 or not (x > y > 0 and x))": lambda x, y: (
+        x if 0.1 < y <= 0.3 else float(not (x > y > 0 and x))
+    ),
+    "x + (x > 0 or y)": lambda x, y: x + 1.0,
 }
 POINTS = [(0.3, 0.7), (1.2, 0.1), (-0.4, 0.2), (3.0, -1.0), (0.95, 0.3)]
 
@@ -95,7 +102,11 @@ def test_what_an_expression_reads():
         ("if(x, 1)", "if takes 3 arguments, not 2"),
         ("step(x, 1)", "step takes 5 arguments, not 2"),
         ("x == y", "this comparison is not known"),
-        ("x < y < 2", "this cannot stand in an expression"),
+        ("0 < x == y", "this comparison is not known"),
+        ("x != y", "character '!' cannot stand in an expression"),
+        ("x > 0 && y > 0", "character '&' cannot stand in an expression"),
+        ("if(x = 1, 2, 3)", "expression cannot be read: numbers are compared"),
+        ("x if x > 0 else y", "this cannot stand in an expression"),
         ("stp(x, 1)", "stp is a law or an unknown function; a law takes one argument"),
     ],
 )
@@ -103,3 +114,41 @@ def test_what_is_wrong(text, message):
     with pytest.raises(ExpressionError) as caught:
         parse(text, vectors=True)
     assert caught.value.message == message
+
+
+@pytest.mark.parametrize("text", [text for text in CASES if "and" in text or "or" in text or "not" in text])
+def test_conditions_of_constants(text):
+    """Both ways to a value agree, and so do those of the text that is written back."""
+    numbers = text.replace("x", "(0.3 + 0)").replace("y", "(0.2 + 0)")
+    exact = pytest.approx(float(CASES[text](0.3, 0.2)), rel=1e-15)
+    assert evaluate(parse(numbers, vectors=True), {}) == exact
+    assert evaluate(parse(text, vectors=True), {"x": 0.3, "y": 0.2}) == exact
+    assert evaluate(parse(unchained(text), vectors=True), {"x": 0.3, "y": 0.2}) == exact
+    assert evaluate(parse(str(fixed(text, {"x": 0.3}, vectors=True)), vectors=True), {"y": 0.2}) == exact
+
+
+def test_chains_are_written_out():
+    assert unchained(" 2*(1 < x < 3 <= 4)") == " 2*((1 < x and x < 3 and 3 <= 4))"
+    assert unchained("if((1 < x < 2) < y < 3, 1 < 2, 0)") == "if(((1 < x and x < 2) < y and y < 3), 1 < 2, 0)"
+    assert unchained("x < 1 and y < 2") == "x < 1 and y < 2"
+
+
+@pytest.mark.parametrize(
+    ("text", "vectors", "hint"),
+    [
+        ("x > 0 && y > 0", True, "conditions are combined by and, or, not"),
+        ("x > 0 | y > 0", True, "conditions are combined by and, or, not"),
+        ("!x", True, "conditions are combined by and, or, not"),
+        ("if(x > 0 AND y > 0, 1, 0)", True, "conditions are combined by and, or, not"),
+        ("if(and(x > 0, y > 0), 1, 0)", True, "conditions are combined by and, or, not"),
+        ("x != 0", True, "computed numbers are seldom equal"),
+        ("x <> 0", True, "computed numbers are seldom equal"),
+        ("x = 0", True, "computed numbers are seldom equal"),
+        ("x if x > 0 else 1", True, "write if(condition, a, b)"),
+        ("2 > 1", False, "conditions stand in forces"),
+    ],
+)
+def test_hints_about_conditions(text, vectors, hint):
+    with pytest.raises(ExpressionError) as caught:
+        parse(text, vectors=vectors)
+    assert caught.value.hint is not None and caught.value.hint.startswith(hint)

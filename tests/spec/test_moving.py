@@ -47,10 +47,12 @@ PLACE = "model.yaml:8:"
         ("step(x, 1)", 58, "step takes 5 arguments, not 2; step(x, x0, h0, x1, h1)"),
         ("k*grip", 60, "unknown name 'grip'; grip is a law: write grip(t)"),
         ("k*time", 60, "unknown name 'time'; the time is t"),
-        ("if(t > 0 and x > 0, 1, 0)", 61, "cannot stand in an expression; if(condition, a, b) takes one comparison"),
-        ("if(0 < x < 1, 1, 0)", 61, "cannot stand in an expression; if(condition, a, b) takes one comparison"),
-        ("1 if x > 0 else 0", 58, "cannot stand in an expression; if(condition, a, b) takes one comparison"),
-        ("x = 2", None, "expression cannot be read"),
+        ("if(t > 0 and r, 1, 0)", 71, "a number is wanted here"),
+        ("if(0 < x < r, 1, 0)", 69, "a number is wanted here"),
+        ("if(not r, 1, 0)", 65, "a number is wanted here"),
+        ("if(t > 0 and xx > 0, 1, 0)", 71, "unknown name 'xx'"),
+        ("1 if x > 0 else 0", 58, "this cannot stand in an expression; write if(condition, a, b)"),
+        ("x = 2", None, "expression cannot be read: numbers are compared; computed numbers are seldom equal"),
     ],
 )
 def test_what_is_wrong(tmp_path, text, column, message):
@@ -74,9 +76,10 @@ def test_repeated_expressions(tmp_path):
     text = MODEL.replace(
         "bodies: {a",
         "repeat: {d: {for: {i: [1, 2]}, forces: {'g{i}': {type: drive, coordinate: A.displacement, "
-        "value: 'if(x > i, -i*A.displacement.velocity, k)'}}}}\nbodies: {a",
+        "value: 'if(i > 0 and 0 < x < i, -i*A.displacement.velocity, k)'}}}}\nbodies: {a",
     ).replace("TEXT", "x")
     model = spec.load(write(tmp_path, text))
     assert [number.text for _, number in model.moving][1:] == [
-        "IF(x > 1.0, -1.0 * A.displacement.velocity, k)", "IF(x > 2.0, -2.0 * A.displacement.velocity, k)"
+        "IF(1.0 and 0 < x < 1.0, -1.0 * A.displacement.velocity, k)",
+        "IF(1.0 and 0 < x < 2.0, -2.0 * A.displacement.velocity, k)",
     ]  # fmt: skip

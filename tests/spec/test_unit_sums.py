@@ -37,6 +37,8 @@ def sums_of(tmp_path, value):
         ("a*(v.x - r.x)", 69, "'v.x' is in m s^-1 and 'r.x' in m"),
         ("k*r.x + c*r.x", 66, "'k * r.x' is in kg m s^-2 and 'c * r.x' in kg m s^-1"),
         ("if(r.x < t, a, 1)", 69, "'r.x' is in m and 't' in s"),
+        ("if(t > 1 and not r.x < t, a, 1)", 83, "'r.x' is in m and 't' in s"),
+        ("(0 < r.x < t)*a", 67, "'r.x' is in m and 't' in s"),
         ("max(r.x**2, L)", 66, "'r.x ** 2' is in m^2 and 'L' in m"),
         ("sqrt(dot(v, v)) + norm(r)", 66, "in m s^-1 and"),
     ],
@@ -52,6 +54,7 @@ def test_units_that_cannot_add_up(tmp_path, value, column, units):
     [
         "q + 0.1", "-40*q - 2*r.x", "k*(r.x - L) + c*v.x", "a + r.x", "sin(q) + q", "r.x/L + q",
         "k*norm(r - [L, 0, 0])", "min(r.x, 1) + L", "sign(v.x)*k*L", "(r.x + 1)*k + c*v.x",
+        "(r.x > L and v.x < 1 or not q > 0)*a",
     ],
 )  # fmt: skip
 def test_what_may_add_up(tmp_path, value):

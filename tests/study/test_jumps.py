@@ -75,6 +75,9 @@ def rate(t):
     [
         ("if(x < 0.2, F, 1)", "2 times, first before t = 0.2 s", 1.0),
         ("if(r.x >= 0.2, 3*x, 3)", "2 times", 2.4),
+        ("if(t > 0 and x < 0.2, F, 1)", "2 times", 1.0),
+        ("if(-2 < x < 0.2 or x < -0.5, F, 1)", "2 times", 1.0),
+        ("if(not x < 0.2, 3*x, 3)", "2 times", 2.4),
         ("atan2(x, -1)", "2 times, first before t = 0.23 s, by -6.283", -2 * np.pi),
         ("-sign(s.displacement.velocity)", "2 times, first before t = 0.45 s", -2.0),
         ("if(t < 0.605, 1, 1 + soft(x))", "before t = 0.61 s", 3 * np.cos(7 * 0.605)),

@@ -153,12 +153,16 @@ def test_means_follow_jumps_of_laws_and_of_comparisons_with_t(method, formulatio
         "sensor": "3 - 2/3*shown",
         "signed": "2 + sign(t - (A + 0)) + 0*A*sign(shown)",
         "turned": "2 - sign( 2*A/2 - t )",
+        "several": "3 - 2*(t >= 0 and not t > A)",
+        "chained": "if(-1 < t <= A or t < A/2, 1, 3)",
     }
     means = {name: {"mean": text} for name, text in values.items()} | {"last": {"final": "shown"}}
     model = mbsim.loads(data(laws={"ref": JUMPING}, objectives=means, sensors=sensors, parameters={"A": 0.0537}))
     found = model.run(sensitivity=method, duration=0.1, formulation=formulation)
     assert found.objectives["last"].value == found["shown"][-1] == 0.0
-    slopes = dict.fromkeys(("called", "compared", "sensor", "signed", "turned"), 1.0) | {"added": 0.5}
+    slopes = dict.fromkeys(("called", "compared", "sensor", "signed", "turned", "several", "chained"), 1.0) | {
+        "added": 0.5
+    }
     for name, exact in slopes.items():
         mean = 3.0 - 20.0 * 0.0537 if exact == 1.0 else 2.0 - 10.0 * 0.0537
         assert found.objectives[name].value == pytest.approx(mean, rel=1e-12), name

@@ -17,6 +17,7 @@ from mbsim_cli.spec.expressions.syntax import (
     function_name,
     is_constant,
     law_of,
+    links,
     names,
     parse,
     part_of,
@@ -71,15 +72,19 @@ def evaluate(node: ast.expr, scope: Mapping[str, Scalar]) -> Any:
             return BUILT_IN[name] if name in BUILT_IN else scope[name]
         case ast.UnaryOp(op=op, operand=operand):
             value = evaluate(operand, scope)
+            if isinstance(op, ast.Not):
+                return float(_branch(value) == 0.0)
             return _binary(node, ast.Mult(), -1.0, value) if isinstance(op, ast.USub) else value
         case ast.BinOp(left=left, op=op, right=right):
             return _binary(node, op, evaluate(left, scope), evaluate(right, scope))
         case ast.Call(func=ast.Name(id=name), args=arguments):
             return _call(node, function_name(name), [evaluate(argument, scope) for argument in arguments])
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            a, b = _branch(evaluate(left, scope)), _branch(evaluate(right, scope))
-            found = {ast.Lt: a < b, ast.LtE: a <= b, ast.Gt: a > b, ast.GtE: a >= b}
-            return float(found[type(op)])
+        case ast.Compare():
+            sides = ((op, _branch(evaluate(a, scope)), _branch(evaluate(b, scope))) for a, op, b in links(node))
+            return float(all(_COMPARISONS[type(op)](a, b) for op, a, b in sides))
+        case ast.BoolOp(op=op, values=conditions):
+            hold = (_branch(evaluate(condition, scope)) != 0.0 for condition in conditions)
+            return float(all(hold) if isinstance(op, ast.And) else any(hold))
         case ast.List(elts=entries):
             return [evaluate(entry, scope) for entry in entries]
         case ast.Attribute(value=value, attr=name):
@@ -95,6 +100,12 @@ def finite_value(tree: ast.expr, scope: Mapping[str, Scalar]) -> Scalar:
     return value
 
 
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -178,15 +189,20 @@ def width(node: ast.expr, widths: Mapping[str, int]) -> int:
             evaluate(node, {})
         case ast.Name(id=name):
             return widths.get(name, 1)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            _expect(1, operand, widths)
         case ast.UnaryOp(operand=operand):
             return width(operand, widths)
         case ast.BinOp():
             return _of_binary(node, widths)
         case ast.Call():
             return _of_call(node, widths)
-        case ast.Compare(left=left, comparators=[right]):
-            _expect(1, left, widths)
-            _expect(1, right, widths)
+        case ast.Compare(left=left, comparators=others):
+            for side in (left, *others):
+                _expect(1, side, widths)
+        case ast.BoolOp(values=conditions):
+            for condition in conditions:
+                _expect(1, condition, widths)
         case ast.List(elts=entries):
             for entry in entries:
                 _expect(1, entry, widths)

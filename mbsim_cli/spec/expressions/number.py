@@ -74,8 +74,10 @@ def _replaced(node: ast.expr, values: Values) -> ast.expr:
             made.args = [_replaced(argument, values) for argument in arguments]
         case ast.List(elts=entries):
             made.elts = [_replaced(entry, values) for entry in entries]
-        case ast.Compare(left=left, comparators=[right]):
-            made.left, made.comparators = _replaced(left, values), [_replaced(right, values)]
+        case ast.Compare(left=left, comparators=others):
+            made.left, made.comparators = _replaced(left, values), [_replaced(other, values) for other in others]
+        case ast.BoolOp(values=conditions):
+            made.values = [_replaced(condition, values) for condition in conditions]
         case ast.Attribute(value=vector):
             made.value = _replaced(vector, values)
     return made

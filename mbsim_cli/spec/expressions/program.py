@@ -18,6 +18,7 @@ from mbsim_cli.spec.expressions.syntax import (
     dotted,
     function_name,
     is_constant,
+    links,
     names,
     parse,
     part_of,
@@ -409,6 +410,8 @@ class _Compiler:
                 return self._of_name(name)
             case ast.UnaryOp(op=op, operand=operand):
                 value = self.parts(operand)
+                if isinstance(op, ast.Not):
+                    return self._apply(SELECT, value, 0.0, 1.0)
                 return _entrywise(self._negative, value) if isinstance(op, ast.USub) else value
             case ast.BinOp(left=left, op=op, right=right):
                 known = {
@@ -420,11 +423,11 @@ class _Compiler:
                 return _entrywise(known.get(type(op), self._power), self.parts(left), self.parts(right))
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self._call(function_name(name), [self.parts(argument) for argument in arguments])
-            case ast.Compare(left=left, ops=[op], comparators=[right]):
-                a, b = self.parts(left), self.parts(right)
-                a, b = (b, a) if isinstance(op, ast.Gt | ast.GtE) else (a, b)
-                strict = isinstance(op, ast.Lt | ast.Gt)
-                return self._apply(LESS if strict else LESS_EQUAL, a, b)
+            case ast.Compare():
+                each = [self._comparison(op, self.parts(a), self.parts(b)) for a, op, b in links(node)]
+                return each[0] if len(each) == 1 else self._combined(ast.And(), each)
+            case ast.BoolOp(op=op, values=conditions):
+                return self._combined(op, list(map(self.parts, conditions)))
             case ast.List(elts=entries):
                 return tuple(self.parts(entry) for entry in entries)
             case ast.Attribute(value=ast.Name(id=vector), attr=name):
@@ -432,6 +435,18 @@ class _Compiler:
             case ast.Attribute(value=value, attr=name):
                 return self.parts(value)[COMPONENTS[name]]
         raise AssertionError(f"unchecked node {ast.dump(node)}")
+
+    def _comparison(self, op: ast.cmpop, a: Part, b: Part) -> Part:
+        a, b = (b, a) if isinstance(op, ast.Gt | ast.GtE) else (a, b)
+        return self._apply(LESS if isinstance(op, ast.Lt | ast.Gt) else LESS_EQUAL, a, b)
+
+    def _combined(self, op: ast.boolop, conditions: list[Part]) -> Part:
+        """1 where all conditions hold, or any of them, else 0: by choices, as of if within if."""
+        found: Part = 1.0 if isinstance(op, ast.And) else 0.0
+        for condition in reversed(conditions):
+            both = (found, 0.0) if isinstance(op, ast.And) else (1.0, found)
+            found = self._apply(SELECT, condition, *both)
+        return found
 
     def _of_name(self, name: str) -> Parts:
         if name in self._named and name not in self._places:

@@ -37,9 +37,13 @@ _ALLOWED_ALONG_MOTION = re.compile(r"[\w\s+\-*/().,\[\]<>=]")
 _ALLOWED_IN_REPETITION = re.compile(r"[\w\s+\-*/%().,\[\]]")
 _ALLOWED_IN_REPETITION_ALONG_MOTION = re.compile(r"[\w\s+\-*/%().,\[\]<>=]")
 _IF = re.compile(r"\bif(?=\s*\()")  # a word of Python: read as IF
+_LOGIC = "conditions are combined by and, or, not: if(x > 0 and v < 0, a, b)"
+_HINTS = {"^": "powers are written **", **dict.fromkeys("&|!", _LOGIC)}  # for characters that cannot stand
+_NO_CONDITION = "conditions stand in forces, states, sensors and objectives, not in other numbers"
 _UNIT = re.compile(r"(?<=[\w)\]])\s(?=\s*deg\b)")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_SELDOM_EQUAL = "computed numbers are seldom equal: compare with <, <=, > or >="
 _WHOLE = (ast.Mod, ast.FloorDiv)  # of whole numbers, in repetitions
 
 
@@ -69,7 +73,9 @@ def parse(text: str, vectors: bool = False, repeated: bool = False, motion: bool
     for offset, character in enumerate(text):
         if not allowed.match(character):
             _refuse_unit(text)
-            hint = "powers are written **" if character == "^" else None
+            hint = _NO_CONDITION if character in "<>&|!" and not vectors else _HINTS.get(character)
+            if text[offset : offset + 2] == "!=" and vectors:
+                hint = _SELDOM_EQUAL
             raise ExpressionError(f"character {character!r} cannot stand in an expression", offset, hint)
     stripped = text.lstrip()
     start = len(text) - len(stripped)
@@ -107,6 +113,10 @@ def _syntax_error(error: SyntaxError, source: str, start: int) -> ExpressionErro
         hint = f"write {product[1]} deg" if angle else f"a product is written {product[1]}*{product[2]}"
     if "was never closed" in error.msg:
         hint = "inside { } and [ ] an expression with commas stands in quotes"
+    elif re.search(r"(?<![<>=])=(?!=)|<>", source):
+        return ExpressionError("expression cannot be read: numbers are compared", offset, _SELDOM_EQUAL)
+    elif re.search(r"\b(AND|OR|NOT|And|Or|Not)\b|\b(and|or)\s*\(", source):
+        hint = _LOGIC
     return ExpressionError(f"expression cannot be read: {error.msg}", offset, hint)
 
 
@@ -153,20 +163,22 @@ def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> li
             return []
         case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
             return [operand]
+        case ast.UnaryOp(op=ast.Not(), operand=operand) if vectors:
+            return [operand]
+        case ast.BoolOp(values=values) if vectors:
+            return values
         case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATORS + _WHOLE * repeated):
             return [left, right]
         case ast.BinOp(op=op):
             raise ExpressionError("this operator is not known", column(node), "the operators are + - * / **")
         case ast.Call():
             return _arguments(node, vectors)
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if vectors:
-            if not isinstance(op, _COMPARISONS):
-                hint = "computed numbers are seldom equal: compare with <, <=, > or >="
-                raise ExpressionError("this comparison is not known", column(node), hint)
-            return [left, right]
-        case ast.Compare() | ast.BoolOp() | ast.IfExp() if vectors:
-            hint = "if(condition, a, b) takes one comparison of two numbers; for more write one if within another"
-            raise ExpressionError("this cannot stand in an expression", column(node), hint)
+        case ast.Compare(left=left, ops=ops, comparators=others) if vectors:
+            if not all(isinstance(op, _COMPARISONS) for op in ops):
+                raise ExpressionError("this comparison is not known", column(node), _SELDOM_EQUAL)
+            return [left, *others]
+        case ast.IfExp() if vectors:
+            raise ExpressionError("this cannot stand in an expression", column(node), "write if(condition, a, b)")
         case ast.List(elts=entries) if vectors:
             if len(entries) != 3:
                 raise ExpressionError(f"a vector has three entries, not {len(entries)}", column(node))
@@ -236,6 +248,21 @@ def calls_of_laws(text: str) -> dict[str, str]:
             first, end = (len(line[:at].decode()) for at in (node.col_offset, node.end_col_offset))
             found[text[first:end]] = law
     return found
+
+
+def links(node: ast.Compare) -> list[tuple[ast.expr, ast.cmpop, ast.expr]]:
+    """Return the comparisons of two numbers in one of these or in a chain, a < b < c."""
+    sides = [node.left, *node.comparators]
+    return list(zip(sides, node.ops, sides[1:], strict=False))
+
+
+def unchained(text: str) -> str:
+    """Return an expression with every chain a < b < c written as (a < b and b < c)."""
+    for (first, end), node in reversed(comparisons_in(text).items()):  # inner ones first
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            both = " and ".join(ast.unparse(ast.Compare(a, [op], [b])) for a, op, b in links(node))
+            return unchained(f"{text[:first]}({both}){text[end:]}")
+    return text
 
 
 def comparisons_in(text: str) -> dict[tuple[int, int], ast.Compare | ast.Call]:
