@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import WarningRecorder, emit, print_warnings, show_rich, tell
+from mbsim_cli.cli.output import WarningRecorder, digits, emit, print_warnings, show_rich, tell
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, counted, one_line
 
 if TYPE_CHECKING:
@@ -129,6 +129,6 @@ def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
 
 def _short(value: float | list[float] | None) -> str:
     if isinstance(value, list):
-        shown = " ".join(f"{entry:.5g}" for entry in value[:SHOWN])
+        shown = " ".join(digits(entry, 5) for entry in value[:SHOWN])
         return shown if len(value) <= SHOWN else f"{shown} ... ({len(value)})"
-    return "" if value is None else f"{value:.8g}"
+    return "" if value is None else digits(value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import Terminal, print_report, print_warnings, show_table, tell
+from mbsim_cli.cli.output import Terminal, digits, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import MbsimError, counted, leaving
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     rows = [
         (
             name,
-            f"{p['start']:.8g}",
-            f"{p['value']:.8g}",
+            digits(p["start"]),
+            digits(p["value"]),
             "" if p["held_by"] else f"{p['standard_error']:.2g}".replace("nan", "not determined"),
             f"{p['bounds'][0]:g} to {p['bounds'][1]:g}" * any(map(isfinite, p["bounds"])),
             p["unit"],
@@ -123,7 +123,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     for name, s in columns:
         sigma = f"{s['sigma']:.3g}" + (" (estimated)" if s["sigma_estimated"] else "")
         readings = f"{s['readings']}" + (f", {s['left_out']} left out" if s["left_out"] else "")
-        numbers = (f"{s[key]:.3g}" for key in ("rms", "mean", "largest", "largest_at"))
+        numbers = (digits(s[key], 3) for key in ("rms", "mean", "largest", "largest_at"))
         rows.append((name, s["sensor"], readings, sigma, *numbers, s["unit"]))
     show_table(heads, rows)
     for first, second, number in correlated(found):

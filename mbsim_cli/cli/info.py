@@ -3,7 +3,7 @@
 from typing import Any
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import print_report, print_warnings, show_table, tell
+from mbsim_cli.cli.output import digits, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import counted
 
 
@@ -58,8 +58,8 @@ def _print(report: dict[str, Any]) -> None:
         tell(f"{matrix.replace('_', '-')}: {' '.join(f'({a}, {b})' for a, b in report[matrix])}")
     rows = []
     for p in report["parameters"]:
-        bounds = " to ".join(f"{bound:.8g}" for bound in p["bounds"] or ())
-        rows.append((p["name"], f"{p['value']:.8g}", p["unit"], bounds, ", ".join(p["used_in"])))
+        bounds = " to ".join(map(digits, p["bounds"] or ()))
+        rows.append((p["name"], digits(p["value"]), p["unit"], bounds, ", ".join(p["used_in"])))
     if rows:
         show_table(("parameter", "value", "unit", "bounds", "used in"), rows)
 

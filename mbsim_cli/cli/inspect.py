@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.cli.output import print_objectives, print_report, print_warnings, show_table, tell
+from mbsim_cli.cli.output import digits, print_objectives, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import UsageError, counted
 
 # The content of a flexible body as text.
@@ -31,7 +31,7 @@ def show(found: dict[str, Any]) -> None:
     rows = []
     for number, mode in enumerate(found["modes"], 1):
         ratio = "" if mode["damping"] is None else f"{mode['damping']:.4g}"
-        rows.append((str(number), mode["name"], f"{mode['frequency']:.8g}", ratio))
+        rows.append((str(number), mode["name"], digits(mode["frequency"]), ratio))
     show_table(("mode", "name", "frequency [Hz]", "damping ratio"), rows)
     if found["nodes"]:
         show_table(("node", "position [m]"), [(n, _numbers(x)) for n, x in found["nodes"].items()])
@@ -39,7 +39,7 @@ def show(found: dict[str, Any]) -> None:
 
 
 def _numbers(values: list[float]) -> str:
-    return ", ".join(f"{value:.8g}" for value in values)
+    return ", ".join(map(digits, values))
 
 
 # The command.

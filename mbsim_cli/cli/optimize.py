@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mbsim_cli.cli import completion, options
-from mbsim_cli.cli.output import Terminal, print_report, print_warnings, show_table, tell
+from mbsim_cli.cli.output import Terminal, digits, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import counted
 
 Name = Annotated[
@@ -71,7 +71,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         low, high = v["bounds"]
         # in brackets the end that a variable is at though its derivative leads away
         held = v["held_by"] or (f"({v['at']})" if v["at"] else "")
-        rows.append((name, f"{v['start']:.8g}", f"{v['value']:.8g}", f"{low:g} to {high:g}", v["unit"], held))
+        rows.append((name, digits(v["start"]), digits(v["value"]), f"{low:g} to {high:g}", v["unit"], held))
     if rows:
         show_table(titles, rows)
     for name, field in found["fields"].items():
@@ -81,13 +81,12 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         titles = ("constraint", "limit", "start", "optimum", "unit", "change of the optimum by 1 of the limit")
         rows = []
         for c in found["constraints"]:
-            effect = f"{c['sensitivity']:.4g}" if c["active"] else "not active"
-            numbers = (f"{c['start']:.8g}", f"{c['value']:.8g}")
-            rows.append((c["objective"], c["limit"], *numbers, c["unit"], effect))
+            effect = digits(c["sensitivity"], 4) if c["active"] else "not active"
+            rows.append((c["objective"], c["limit"], digits(c["start"]), digits(c["value"]), c["unit"], effect))
         show_table(titles, rows)
     wanted = "minimized" if "minimized" in found else "maximized"
     unit = f" {found['unit']}" if found["unit"] else ""
-    tell(f"{found[wanted]} {wanted}: {found['start']:.8g} to {found['value']:.8g}{unit}")
+    tell(f"{found[wanted]} {wanted}: {digits(found['start'])} to {digits(found['value'])}{unit}")
     timing = report["timing"]
     spent = f"{found['method']}, {counted(found['analyses'], 'analysis')}, optimality {found['optimality']:.1e}"
     tell(f"{report['output']}: {spent} (load {timing['load']:.2f} s, solve {timing['solve']:.2f} s)", quiet)

@@ -180,6 +180,11 @@ ROUND_OFF = 1e-14  # damping ratio of an undamped mode
 MOST_MOVING, MOVES = 3, 0.1  # coordinates listed for a mode: their number, their least amplitude over the largest
 
 
+def digits(value: float, count: int = 8) -> str:
+    """A number of a table with so many significant digits; zero has no sign."""
+    return "NaN" if math.isnan(value) else f"{value:z.{count}g}"
+
+
 def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print the first rows of a table, and the number of the others."""
     if rows:
@@ -196,8 +201,8 @@ def print_modes(modes: Sequence[Mapping[str, Any]], neutral: int) -> None:
         shown = [name for name in moving if abs(complex(*mode["shape"][name])) >= MOVES][:MOST_MOVING]
         damped = abs(mode["damping_ratio"]) > ROUND_OFF or not mode["imaginary_part"]
         ratio, real = (mode[key] if damped else 0.0 for key in ("damping_ratio", "real_part"))
-        value = f"{real:.6g}" + (f" ± {mode['imaginary_part']:.6g}i" if mode["imaginary_part"] else "")
-        numbers = (f"{mode['frequency']:.8g}", f"{ratio:.6g}")
+        value = digits(real, 6) + (f" ± {mode['imaginary_part']:.6g}i" if mode["imaginary_part"] else "")
+        numbers = (digits(mode["frequency"]), digits(ratio, 6))
         rows.append((str(mode["number"]), *numbers, value, ", ".join(shown)))
     show_rows(("mode", "frequency [Hz]", "damping ratio", "eigenvalue [1/s]", "moves"), rows)
     if neutral:
@@ -229,8 +234,7 @@ def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Ma
 
 def _number(value: float, flags: Sequence[str] | None) -> str:
     """A number of a table; one with flags has an asterisk."""
-    shown = "NaN" if math.isnan(value) else f"{value:.8g}"
-    return f"{shown}*" if flags else shown
+    return f"{digits(value)}*" if flags else digits(value)
 
 
 # Issues of a model file as text: place, message, hint, and the source line with a mark below.

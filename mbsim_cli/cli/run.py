@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from mbsim_cli.cli import options
 from mbsim_cli.cli.output import (
     Terminal,
+    digits,
     print_modes,
     print_objectives,
     print_report,
@@ -30,10 +31,10 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
     """
     objectives, entries = report["objectives"], report["influence"]
     titles = [f"{name} [{o['unit']}]" if o["unit"] else name for name, o in objectives.items()]
-    rows = [("value", "", *(f"{o['value']:.8g}" for o in objectives.values()))]
+    rows = [("value", "", *(digits(o["value"]) for o in objectives.values()))]
     for entry in entries[:top]:
-        effects = (f"{effect:+.3g}" if isfinite(effect) else "NaN" for effect in entry["effects"].values())
-        value, scale = (f"{entry[key]:.6g} {entry['unit']}".strip() for key in ("value", "scale"))
+        effects = (f"{effect:+z.3g}" if isfinite(effect) else "NaN" for effect in entry["effects"].values())
+        value, scale = (f"{digits(entry[key], 6)} {entry['unit']}".strip() for key in ("value", "scale"))
         rows.append((entry["number"], value if entry["value"] else f"{value}, of {scale}", *effects))
     has_zeros = any(not entry["value"] for entry in entries[:top])
     of_zeros = " (of one that is zero, 1 % of the size beside it)" * has_zeros
@@ -120,8 +121,7 @@ def _print_response(found: dict[str, Any]) -> None:
             known = [k for k, gain in enumerate(gains) if gain == gain]
             at = max(known, key=gains.__getitem__, default=0)
             numbers = gains[0], gains[at], frequencies[at], found["phase"][output][given][at]
-            shown = (f"{number:.8g}".replace("nan", "NaN") for number in numbers)
-            rows.append((output, given, quotient(unit, of_input), *shown))
+            rows.append((output, given, quotient(unit, of_input), *map(digits, numbers)))
     heads = ("output", "input", "unit", first, "largest gain", "at [Hz]", "phase [rad]")
     show_rows(heads, rows)
 
@@ -131,7 +131,7 @@ def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
     rows = []
     for name, e in extremes.items():
         if e["least"] or e["largest"]:
-            numbers = (f"{e[key]:.8g}".replace("nan", "NaN") for key in ("least", "least_at", "largest", "largest_at"))
+            numbers = (digits(e[key]) for key in ("least", "least_at", "largest", "largest_at"))
             rows.append((f"{name} [{e['unit']}]" if e["unit"] not in ("", "1") else name, *numbers))
     show_rows(("sensor", "least", "at [s]", "largest", "at [s]"), rows)
 

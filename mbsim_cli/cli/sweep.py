@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from mbsim_cli.cli import completion, options
 from mbsim_cli.cli.options import Command
-from mbsim_cli.cli.output import Terminal, emit, print_report, print_written, say, show_table, tell
+from mbsim_cli.cli.output import Terminal, digits, emit, print_report, print_written, say, show_table, tell
 from mbsim_cli.errors import UsageError, counted
 from mbsim_cli.system import usable
 
@@ -110,8 +110,8 @@ def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     reasons = (why if len(of) == len(effects) else f"{', '.join(of)}: {why}" for why, of in unknown.items())
     shares = "; ".join(filter(None, (shares, *reasons)))
     title = f"{name} [{entry['unit']}]" if entry["unit"] else name
-    numbers = (f"{lowest['value']:.8g}", str(lowest["case"]), f"{entry['mean']:.8g}")
-    return (title, *numbers, f"{highest['value']:.8g}", str(highest["case"]), shares)
+    numbers = (digits(lowest["value"]), str(lowest["case"]), digits(entry["mean"]))
+    return (title, *numbers, digits(highest["value"]), str(highest["case"]), shares)
 
 
 def _counts(report: Mapping[str, Any]) -> str:

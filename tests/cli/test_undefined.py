@@ -1,8 +1,12 @@
 """Numbers that have no meaning are NaN with the reason, or flagged: in the table, in JSON, in results and in checks."""
 
+import math
+
 import h5py
 import numpy as np
 import pytest
+
+from mbsim_cli.cli.output import digits
 
 CRANKS = """\
 mbsim: 1
@@ -196,3 +200,23 @@ def test_at_an_equilibrium_too(run, text, parameter, analysis):
     for objective in report["objectives"].values():
         assert [name for name, number in objective["gradient"].items() if number is None] == [parameter]
         assert list(objective["undefined"]) == [parameter]
+
+
+@pytest.mark.parametrize(("value", "shown"), [(-0.0, "0"), (math.nan, "NaN"), (0.1 + 0.2, "0.3")])
+def test_numbers_of_tables(value, shown):
+    assert digits(value) == shown
+
+
+def test_a_zero_has_no_sign_in_tables(mbsim, tmp_path):
+    (tmp_path / "rest.yaml").write_text("""\
+mbsim: 1
+points: {O: {ground: [0, 0, 0], a: [0, 0, 0]}}
+bodies: {a: {mass: 1, inertia: {zz: 1}}}
+joints: {P: {type: prismatic, bodies: [ground, a], point: O, axis: x}}
+parameters: {L: 0}
+sensors: {r: {type: position, point: a.O}}
+objectives: {o: {final: -r.x, unit: m}}
+analysis: {step: 0.01, duration: 0.02, sensitivity: {method: ddm, parameters: all}}
+""")
+    shown = mbsim("run", "rest.yaml", "-q").out
+    assert "-0" not in shown and "0" in shown
