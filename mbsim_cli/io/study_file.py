@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 import mbsim_cli
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, reason_of
 from mbsim_cli.io.guard import STUDY, FormatError, attribute, is_text, looked_at, require_plain, walk
 from mbsim_cli.io.layout import TEXT, Scales, component_axis, texts
 from mbsim_cli.io.target import FileKind, Sink, begins, is_of_format, replaced
@@ -254,7 +254,7 @@ def read_fit(path: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
     except OSError as error:
-        raise InputOutputError(f"cannot read {path}: {error.strerror or error}") from error
+        raise InputOutputError(f"cannot read {path}: {reason_of(error)}") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputOutputError(f"{path} is no fit that mbsim wrote, or is damaged") from error
     return found

@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 import h5py
 
-from mbsim_cli.errors import InputOutputError, Unjudged, UsageError, either, flag, os_errors
+from mbsim_cli.errors import InputOutputError, Unjudged, UsageError, either, flag, os_errors, reason_of
 from mbsim_cli.io.guard import FORMAT, attribute, fault_in, require_format
 from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, judged, lock, unlock, user, write_at
 
@@ -351,6 +351,6 @@ def replaced(target: Path, kind: FileKind = RESULT, *, force: bool = False) -> I
     except Occupied as error:
         raise InputOutputError(appeared(target)) from error
     except OSError as error:
-        raise InputOutputError(f"cannot write {target}: {error.strerror or error}") from error
+        raise InputOutputError(f"cannot write {target}: {reason_of(error)}") from error
     finally:
         temporary.discard()

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 from h5py import h5s
 
-from mbsim_cli.errors import InputOutputError, leaving
+from mbsim_cli.errors import InputOutputError, leaving, reason_of
 from mbsim_cli.io import layout
 from mbsim_cli.io.findings import FieldOnMesh, History, store_fields, store_history, store_modes, store_responses
 from mbsim_cli.io.layout import TEXT, KeptRows, Origin, Scales, element_axis, set_text, set_unit, texts, write_fixed
@@ -249,7 +249,7 @@ class ResultWriter:
         except Occupied:
             reason = appeared(self.target)
         except OSError as error:
-            reason = f"cannot write {self.target}: {error.strerror or error}"
+            reason = f"cannot write {self.target}: {reason_of(error)}"
         kept = self._temporary.keep("complete", self._may_replace)
         raise leaving(InputOutputError(f"{reason}; the complete result is kept in {kept}"), kept=str(kept))
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, reason_of
 from mbsim_cli.reduction.data import OF_NODES, SIX, Array, Node, StandardInput, Taylor, largest, scaled, tilde
 from mbsim_cli.reduction.sid_text import Block, RawTerm, in_range, no_derivatives, read_blocks, read_term
 from mbsim_cli.system import open_regular
@@ -250,7 +250,7 @@ def _text_of(path: Path) -> str:
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
     except OSError as error:
-        raise InputOutputError(f"cannot read {path}: {error.strerror or error}") from error
+        raise InputOutputError(f"cannot read {path}: {reason_of(error)}") from error
     if len(content) > MOST_BYTES:
         raise InputOutputError(f"{path} is larger than {MOST_BYTES / 1e6:g} MB")
     return content.decode("latin-1")
