@@ -13,7 +13,17 @@ from mbsim_cli.spec.expand import expand, with_values_of_controls
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import MAPPINGS, AnyAnalysis, ModelFile
 from mbsim_cli.spec.parameters import with_every_number
-from mbsim_cli.spec.reading.messages import Path, cut_off, issue_of, keys_in, keys_of, nearest, path_of, suggest
+from mbsim_cli.spec.reading.messages import (
+    OTHER_KEYS,
+    Path,
+    cut_off,
+    issue_of,
+    keys_in,
+    keys_of,
+    nearest,
+    path_of,
+    suggest,
+)
 from mbsim_cli.spec.reading.nodes import replace_wildcards, resolve
 from mbsim_cli.spec.reading.source import Source, is_key, read_source, set_keys
 from mbsim_cli.spec.review import Broken, Review
@@ -84,9 +94,11 @@ def _rename_sections(source: Source) -> list[Issue]:
     """
     root, issues = source.root, []
     for key in [key for key in root.value if key not in KEYS]:
-        meant = nearest(key, KEYS)
-        if any(key in keys for keys in OF_ANALYSES.values()):
-            issues.append(source.issue((key,), f"unknown key {key!r}", "it is a key of analysis", key=True))
+        other = OTHER_KEYS.get(key.lower(), key)
+        meant = other if other in KEYS else nearest(key, KEYS)
+        if any(other in keys for keys in OF_ANALYSES.values()):
+            hint = "it is a key of analysis" if other == key else f"did you mean {other!r} in analysis?"
+            issues.append(source.issue((key,), f"unknown key {key!r}", hint, key=True))
             del root.value[key]
         elif meant is not None and meant not in root.value:
             issues.append(source.issue((key,), f"unknown key {key!r}", f"did you mean {meant!r}?", key=True))

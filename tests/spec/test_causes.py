@@ -451,3 +451,56 @@ def test_a_wrong_cable_hides_no_other_error(tmp_path, sensor, expression, count)
     cable = "cables: {bar: {path: [ground.A, bar.B], stiffness: 100, damping: 1, length: 1, rate: 0}}\n"
     issues = issues_of(tmp_path, text + cable)
     assert len(issues) == count and "cables.bar.rate" in issues[-1], issues
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("t_end: 5", "'t_end'; did you mean 'duration' in analysis?"),
+        ("dt: 0.1", "'dt'; did you mean 'step' in analysis?"),
+        ("solver: rk4", "'solver'; did you mean 'integrator' in analysis?"),
+        ("tolerance: 1e-8", "'tolerance'; it is a key of analysis"),
+    ],
+)
+def test_words_for_keys_of_analyses_outside_them(tmp_path, key, hint):
+    (issue,) = issues_of(tmp_path, f"{VALID}\n{key}\n")
+    assert issue.endswith(f"unknown key {hint}")
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("[0,5, 0, 0]", "needs 3 entries, not 4; decimals stand behind a point, 0.5"),
+        ("[1, -2,25, 0]", "needs 3 entries, not 4; decimals stand behind a point, -2.25"),
+        ("[1, 2, 3, 4]", "needs 3 entries, not 4"),
+        ("[1,\n    2, 3, 4]", "needs 3 entries, not 4"),
+        ("[0,5]", "needs 3 entries, not 2"),
+    ],
+)
+def test_decimal_commas_in_points(tmp_path, written, hint):
+    (issue,) = issues_of(tmp_path, variant("B: {bar: [L, 0, 0]", f"B: {{bar: {written}"))
+    assert issue.endswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("sensor", "hints"),
+    [
+        ("{type: torque, joint: A}", ["a reaction is the force and moment of a joint"]),
+        ("{type: force, joint: A}", ["a reaction is the force and moment of a joint"]),
+        ("{type: torque, drive: motor}", ["the value of a force element is read by"]),
+        ("{type: force, coordinate: A.angle}", ["the value of a force element is read by"]),
+        ("{type: coordinate, coordinate: A.velocity}", ["A.angle with derivative: 1 is its rate"]),
+        ("{type: torque, coordinate: A.velocity}", ["joint 'A' has no coordinate 'velocity'; known: angle"]),
+        ("{type: expression, value: A.force.x}", ["unknown sensor 'A.force'; a sensor reads it: {type: reaction"]),
+        ("{type: expression, value: norm(motor.force)}", ["a sensor reads it: {type: force, force: motor}"]),
+        ("{type: expression, value: norm(f.force)}", ["f has no parts"]),
+        ("{type: expression, value: norm(r.force)}", ["its parts are r.x, r.y and r.z"]),
+        ("{type: expression, value: A.torque}", ["a force or torque is read by a sensor, {type: reaction"]),
+        ("{type: expression, value: A.angle.velocity}", ["{type: coordinate, coordinate: A.angle, derivative: 1}"]),
+        ("{type: expression, value: A.angle}", ["{type: coordinate, coordinate: A.angle}"]),
+    ],
+)
+def test_sensors_of_forces_that_have_other_keys(tmp_path, sensor, hints):
+    text = variant("f: {type: force, force: spring}", f"f: {{type: force, force: spring}}\n  g: {sensor}")
+    told = "\n".join(issues_of(tmp_path, text))
+    assert all(hint in told for hint in hints) and ("derivative" in told) == ("derivative" in hints[0])

@@ -147,10 +147,22 @@ def _check(node: ast.expr, source: str, start: int, allowed: tuple[bool, bool, b
     node.is_constant = known  # type: ignore[attr-defined]
 
 
-_DOTTED = (
-    "a vector has .x, .y and .z; a coordinate, its velocity or a torque is read by a sensor, whose name stands here, "
-    "as v: {type: coordinate, coordinate: JOINT.angle, derivative: 1}"
-)
+_OF_FORCES = ("torque", "torques", "moments", "forces", "reaction", "fx", "fy", "fz", "mx", "my", "mz", "f", "m")
+
+
+def _in_place_of(name: str) -> str:
+    """What to write in an expression of sensors for a name with dots that is no component of a vector."""
+    words, shown = name.lower().split(".")[1:], "JOINT.angle"
+    if not set(_OF_FORCES).isdisjoint(words):
+        sensors = "{type: reaction, joint: A}, {type: force, force: NAME} or {type: torque, coordinate: A.angle}"
+        return f"a force or torque is read by a sensor, {sensors}; the parts of a reaction R are R.force and R.moment"
+    rate = ", derivative: 1" if words[-1] == "velocity" or len(words) == 1 else ""
+    if words[0].startswith(("angle", "displacement")):
+        shown, rate = name.removesuffix(".velocity"), ", derivative: 1" * (words[-1] == "velocity")
+    return (
+        "a vector has .x, .y and .z; a coordinate or its velocity is read by a sensor, whose name stands here, "
+        f"as v: {{type: coordinate, coordinate: {shown}{rate}}}"
+    )
 
 
 def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> list[ast.expr]:
@@ -186,7 +198,7 @@ def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> li
         case ast.Attribute(value=value, attr=name) if vectors:
             if name not in COMPONENTS and part_of(node) is None:
                 if (whole := dotted(node)) is not None:
-                    raise ExpressionError(f"unknown name {whole!r}", column(node), _DOTTED)
+                    raise ExpressionError(f"unknown name {whole!r}", column(node), _in_place_of(whole))
                 raise ExpressionError(f"a vector has no component {name!r}", column(node), "write .x, .y or .z")
             return [value]
         case ast.Tuple():

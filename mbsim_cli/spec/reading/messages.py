@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
 import yaml
@@ -32,7 +33,7 @@ _OTHER_WORDS = {  # for types, in other programs
     **dict.fromkeys(("free", "free_joint", "6dof"), "floating"),
     **dict.fromkeys(("sine", "sinus", "cosine"), "harmonic"),
 }
-_OTHER_KEYS = {  # in other programs
+OTHER_KEYS = {  # in other programs
     **dict.fromkeys(("dt", "timestep", "time_step", "h"), "step"),
     **dict.fromkeys(("tend", "t_end", "t_final", "tf", "end_time", "stop_time", "simulation_time"), "duration"),
     **dict.fromkeys(("cog", "com", "cg", "center_of_gravity", "centre_of_mass"), "center_of_mass"),
@@ -41,11 +42,18 @@ _OTHER_KEYS = {  # in other programs
     **dict.fromkeys(("rest_angle", "free_angle"), "natural_angle"),
     **dict.fromkeys(("preload", "pretension"), "force"),
     **dict.fromkeys(("q0", "initial_conditions", "start"), "initial"),
+    **dict.fromkeys(("g", "gravitation"), "gravity"),
+    **dict.fromkeys(("solver", "method"), "integrator"),
 }
-_OF_OTHER_TYPES = {  # keys by the type of a force that has none of them
-    ("torque", "coordinate"): "a drive acts on a coordinate: {type: drive, coordinate: A.angle, value: 1}",
-    ("force", "coordinate"): "a drive acts on a coordinate: {type: drive, coordinate: A.angle, value: 1}",
-    ("force", "body"): "a force acts at a point, as point: BODY.center_of_mass",
+_DRIVE = "a drive acts on a coordinate: {type: drive, coordinate: A.angle, value: 1}"
+_REACTION = "a reaction is the force and moment of a joint or constraint: {type: reaction, joint: A}"
+_OF_FORCE = "the value of a force element is read by {type: force, force: NAME}"
+_OF_OTHER_TYPES = {  # keys by section and type of an item that has none of them
+    **dict.fromkeys((("forces", "torque", "coordinate"), ("forces", "force", "coordinate")), _DRIVE),
+    ("forces", "force", "body"): "a force acts at a point, as point: BODY.center_of_mass",
+    **{("sensors", kind, key): _REACTION for kind in ("torque", "force") for key in ("joint", "constraint")},
+    **dict.fromkeys((("sensors", "torque", "force"), ("sensors", "torque", "drive")), _OF_FORCE),
+    **{("sensors", "force", key): _OF_FORCE for key in ("drive", "coordinate", "body", "point")},
 }
 _KIND_WORDS = {"text": "a text", "list": "a list", "mapping": "a mapping", "number": "a number"}
 
@@ -82,7 +90,8 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
         return source.issue(path, error["msg"], hint, offset=context.get("offset"))
     if kind in ("too_short", "too_long"):
         marks = marks_of(_field(classes, data, path))
-        return source.issue(path, _count(context, marks), _meaning(classes, data, path))
+        hints = _meaning(classes, data, path), _decimal_comma(source, path) if kind == "too_long" else ""
+        return source.issue(path, _count(context, marks), "; ".join(filter(None, hints)))
     if kind in ("greater_than_equal", "less_than_equal"):
         bound = context.get("ge", context.get("le"))
         return source.issue(path, f"must be {'at least' if 'ge' in context else 'at most'} {bound}")
@@ -103,9 +112,9 @@ def _meant_by(path: Path, classes: Mapping[int, Any], data: Any) -> str | None:
         return f"a blank stands behind the colon of {before}"
     if key.isdecimal() and value is None:  # {length: 0,5}
         return "decimals stand behind a point"
-    if path[0] == "forces" and (hint := _OF_OTHER_TYPES.get((str(holder.get("type")), key))):
+    if hint := _OF_OTHER_TYPES.get((str(path[0]), str(holder.get("type")), key)):
         return hint
-    other = _OTHER_KEYS.get(key.lower())
+    other = OTHER_KEYS.get(key.lower())
     match = other if other in known else nearest(key, known)
     nested = isinstance(value, (dict, list)) and set(known).isdisjoint(holder)  # study: {grid: {r: [1]}}
     if nested and match is None and len(path) == 3 and path[1] in known:
@@ -145,6 +154,16 @@ def _count(context: Mapping[str, Any], marks: Sequence[Any]) -> str:
     of_many = any(getattr(mark, "limits", None) == {"min_length": wanted} for mark in marks)
     least = "at least " if of_many or (wanted == 1 and "min_length" in context) else ""
     return f"needs {least}{counted(wanted, 'entry')}, not {context['actual_length']}"
+
+
+def _decimal_comma(source: "Source", path: Path) -> str:
+    """A hint where a comma between two numbers of a list has no blank behind it, as in [0,5, 1]."""
+    entries = source.nearest(path).value
+    for one, other in pairwise(entries if isinstance(entries, list) else ()):
+        written = source.line(one.file, one.line)[one.column - 1 : other.column] if one.line == other.line else ""
+        if found := re.fullmatch(r"([-+]?\d+),\d", written):
+            return f"decimals stand behind a point, {found[1]}.{other.value}"
+    return ""
 
 
 def marks_of(entry: Any) -> list[Any]:

@@ -94,6 +94,14 @@ def _formula(
             hint = f"it is {kind}; objectives of objectives stand under expression"
         elif other in review.model.sensors:
             hint = "its parts are " + " and ".join(review.model.sensors[other].shows(other))
+        elif (owner := other.partition(".")[0]) != other and owner in review.names("joints"):
+            hint = f"a sensor reads it: {{type: reaction, joint: {owner}}}"
+        elif owner != other and owner in review.names("forces"):
+            hint = f"a sensor reads it: {{type: force, force: {owner}}}"
+        elif owner != other and owner in widths and other.lower() not in map(str.lower, widths):
+            hint = (
+                f"{owner} has no parts" if widths[owner] == 1 else f"its parts are {owner}.x, {owner}.y and {owner}.z"
+            )
         else:
             hint = review.suggest(other, widths)
         review.report(path, f"unknown {what} {other!r}", hint, offset)

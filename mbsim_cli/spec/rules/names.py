@@ -323,9 +323,10 @@ class References:
         elif joint in review.model.joints and name not in review.model.joints[joint].coordinates:
             known = review.model.joints[joint].coordinates
             hint = review.suggest(name, known) if known else "it has none"
-            if path[0] == "sensors" and name.removesuffix(".velocity") in known:
+            has_rate = path[0] == "sensors" and hasattr(review.model.sensors[str(path[1])], "derivative")
+            if has_rate and name.removesuffix(".velocity") in known:
                 hint = "derivative: 1 reads its rate"
-            elif path[0] == "sensors" and name in RATE_WORDS and len(known) == 1:
+            elif has_rate and name in RATE_WORDS and len(known) == 1:
                 hint = f"{joint}.{known[0]} with derivative: 1 is its rate"
             message = f"joint {joint!r} has no coordinate {name!r}"
             review.report(path, message, hint, None if key else len(joint) + 1, key)
