@@ -141,7 +141,7 @@ def test_gradients_are_those_of_the_computed_sum(objectives, number, adaptive):
         assert (high - low) / (2 * e) == pytest.approx(found.gradient[k], rel=1e-6, abs=1e-7)
 
 
-@pytest.mark.parametrize("sizes", [(1,) * 91, (1, 1, 30, 59), (45, 46), (2, 88, 1), (91, 1), (1,) * 92])
+@pytest.mark.parametrize("sizes", [(1,) * 31, (1, 1, 30, 59), (45, 46), (2, 88, 1), (91, 1), (1,) * 32])
 @pytest.mark.parametrize("number", range(9))
 def test_blocks_may_have_any_size(objectives, number, sizes):
     steps = sum(sizes) - 1
@@ -198,7 +198,7 @@ def test_a_smooth_term_in_the_same_integrand_does_not_count(objectives, number, 
     assert found.gradient == pytest.approx(sum(each.gradient for each in parts), rel=1e-10, abs=1e-12)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("size", [1, 5])
 @pytest.mark.parametrize("number", range(9))
 def test_blocks_of_adaptive_steps_may_have_any_size(objectives, number, size):
     """A switch may lie behind the last time point inside a block, or before the first one."""
@@ -245,7 +245,7 @@ def test_switches_where_the_polynomials_of_neighbouring_steps_do_not_meet(object
     monkeypatch.setitem(points.__globals__, "signals", wavy)
     passage = brentq(lambda time: wavy(np.array([time]), RHO)[0, 0] - RHO[1], 0.0, 0.6)
     slopes = []
-    for share in np.linspace(-2e-4, 2e-4, 401):
+    for share in np.linspace(-2e-4, 2e-4, 101):
         time = np.append(np.arange(passage + 0.1 * (share - 2), 2.0, 0.1), 2.0)
         adding = accumulator(objectives[0], 2)
         adding.add(points(time, RHO, inside=(inside(time, RHO),)), np.zeros((1, len(time))))
@@ -301,6 +301,29 @@ objectives:
   ratio: {expression: "above/way"}
 analysis: {formulation: recursive, INTEGRATOR, duration: 1.5, sensitivity: {method: ddm, parameters: all}}
 """
+OTHERS = BLOCK[BLOCK.index("  way: ") : BLOCK.index("analysis:")]
+
+
+def by_rk4(integrand, step=0.01):
+    """The model with the integrals of a formula and of a smooth one, by which the adjoint has as many columns."""
+    text = BLOCK.replace(OTHERS, "  way: {integral: x}\n").replace("INTEGRATOR", f"integrator: rk4, step: {step}")
+    return mbsim.loads(text.replace("if(x > c, 1, 0)", integrand).replace("T: 0.37", "T: 0.373"))
+
+
+def once(model, method, rho=None, **replaced):
+    """Objectives of a run without that by which their errors are estimated."""
+    return model.recorded(rho, {"sensitivity": method, **replaced}, second_run=False).objectives
+
+
+def assert_slopes_of_runs(model, objectives, relative):
+    """Differences of runs along two directions have the slopes of the gradients."""
+    for way in ([0.7, -0.9, 0.8, 0.6], [0.5, 0.8, -0.7, 0.9]):
+        changes = 1e-4 * model.rho * way
+        high, low = (once(model, "none", model.rho + change) for change in (changes, -changes))
+        for name, found in objectives.items():
+            noise = 1e-12 + relative * np.abs(found.gradient * changes).sum()
+            slope = 0.5 * (high[name].value - low[name].value)
+            assert slope == pytest.approx(found.gradient @ changes, abs=noise), name
 
 
 @pytest.mark.parametrize(
@@ -310,11 +333,11 @@ analysis: {formulation: recursive, INTEGRATOR, duration: 1.5, sensitivity: {meth
 def test_methods_agree(integrator, time):
     """With a force that begins at T, near which sums are split, too."""
     model = mbsim.loads(BLOCK.replace("INTEGRATOR", integrator).replace("0.37", time))
-    ddm, adjoint, fd = (model.run(sensitivity=method).objectives for method in ("ddm", "adjoint", "fd"))
+    ddm, adjoint = (once(model, method) for method in ("ddm", "adjoint"))
     for name, found in ddm.items():
         assert adjoint[name].value == pytest.approx(found.value, rel=1e-9)
         assert adjoint[name].gradient == pytest.approx(found.gradient, rel=1e-7, abs=1e-9)
-        assert fd[name].gradient == pytest.approx(found.gradient, rel=1e-3, abs=1e-4), name
+    assert_slopes_of_runs(model, ddm, 1e-3)
 
 
 THROWN = """
@@ -345,18 +368,6 @@ def test_a_number_that_begins_at_zero_passes_it_where_the_run_begins(way, start)
     assert np.append(found.value, found.gradient) == pytest.approx([6.0 / 9.81, 1.0 / 3.0, 2.0 / 9.81], rel=1e-9)
 
 
-def assert_slope_of_runs(model, gradient, relative):
-    """Differences of runs along two directions have the gradient's slopes."""
-    for way in ([0.7, -0.9, 0.8, 0.6], [0.5, 0.8, -0.7, 0.9]):
-        changes = 1e-4 * model.rho * way
-        high, low = (
-            model.run(model.rho + change, sensitivity="none").objectives["above"].value
-            for change in (changes, -changes)
-        )
-        noise = 1e-12 + relative * np.abs(gradient * changes).sum()
-        assert 0.5 * (high - low) == pytest.approx(gradient @ changes, abs=noise)
-
-
 REST = [
     "step(abs(v), 0, 0, 0.1, 1)",
     "max(abs(v), 0)",
@@ -369,11 +380,10 @@ REST = [
 @pytest.mark.parametrize("integrand", REST)
 def test_numbers_from_rest_on_and_without_sensors(integrand):
     """Some pass zero without a rate, at a time point."""
-    text = BLOCK.replace("INTEGRATOR", "integrator: rk4, step: 0.01").replace('"if(x > c, 1, 0)"', f'"{integrand}"')
-    model = mbsim.loads(text.replace("T: 0.37", "T: 0.373"))
-    ddm, adjoint = (model.run(sensitivity=method).objectives["above"] for method in ("ddm", "adjoint"))
-    assert adjoint.gradient == pytest.approx(ddm.gradient, rel=1e-9, abs=1e-12)
-    assert_slope_of_runs(model, ddm.gradient, 1e-3)
+    model = by_rk4(integrand)
+    ddm, adjoint = (once(model, method) for method in ("ddm", "adjoint"))
+    assert adjoint["above"].gradient == pytest.approx(ddm["above"].gradient, rel=1e-9, abs=1e-12)
+    assert_slopes_of_runs(model, ddm, 1e-3)
 
 
 HALVES = [
@@ -385,17 +395,15 @@ HALVES = [
     "if(x > c, log(x - c), 0)",
     "if(x > 0, 1/x, 0)",
 ]
-BESIDE = ["if(x > C, x - C - 0.003, 0)", "if(x > C, 1/x, 7) + 1000", "atan2(x - C, x + 2)"]
+BESIDE = ["if(x > c, x - c - 0.003, 0)", "if(x > c, 1/x, 7) + 1000", "atan2(x - c, x + 2)"]
 
 
 @pytest.mark.parametrize("integrand", BESIDE)
 def test_gradients_are_steady_where_a_formula_is_small_or_has_a_pole_near_a_switch(integrand):
     """Whatever the share of the interval at which the switch lies."""
-    slopes = []
+    model, slopes = by_rk4(integrand, 0.005), []
     for c in np.linspace(0.019, 0.025, 13):
-        text = BLOCK.replace("INTEGRATOR", "integrator: rk4, step: 0.005").replace("c: 0.02", f"c: {c}")
-        text = text.replace('"if(x > c, 1, 0)"', f'"{integrand}"'.replace("C", "c"))
-        slopes.append(mbsim.loads(text).run(sensitivity="ddm").objectives["above"].gradient[1])
+        slopes.append(once(model, "ddm", c=c)["above"].gradient[1])
     smooth = np.polynomial.Polynomial.fit(np.arange(13), slopes, 2)(np.arange(13))
     assert slopes == pytest.approx(smooth, rel=5e-3)
 
@@ -403,25 +411,23 @@ def test_gradients_are_steady_where_a_formula_is_small_or_has_a_pole_near_a_swit
 @pytest.mark.parametrize("integrand", HALVES)
 def test_formulas_that_exist_on_one_side_of_a_switch_alone(integrand):
     """Those with a pole at the switch are not split."""
-    text = BLOCK.replace("INTEGRATOR", "integrator: rk4, step: 0.01").replace('"if(x > c, 1, 0)"', f'"{integrand}"')
-    model = mbsim.loads(text.replace("T: 0.37", "T: 0.373"))
-    ddm, adjoint = (model.run(sensitivity=method).objectives["above"] for method in ("ddm", "adjoint"))
-    assert np.abs(ddm.value) < 50.0
-    assert adjoint.gradient == pytest.approx(ddm.gradient, rel=1e-7, abs=1e-12)
+    model = by_rk4(integrand)
+    ddm, adjoint = (once(model, method) for method in ("ddm", "adjoint"))
+    assert np.abs(ddm["above"].value) < 50.0
+    assert adjoint["above"].gradient == pytest.approx(ddm["above"].gradient, rel=1e-7, abs=1e-12)
     if integrand not in HALVES[-2:]:
-        assert_slope_of_runs(model, ddm.gradient, 2e-3)
+        assert_slopes_of_runs(model, ddm, 2e-3)
 
 
 def test_the_end_of_an_analysis_beside_a_switch():
     """What lies beyond the last time point is extrapolated from those behind the switch."""
     text = BLOCK.replace("INTEGRATOR", "integrator: rk4, step: 0.01").replace("duration: 1.5", "duration: 1.5*T/0.37")
-    text = text.replace("if(t > T, 0.4, 0)", "0.4")
-    model = mbsim.loads(text)
-    time = model.run()["time"]
-    x = model.run()["x"].ravel()
+    model = mbsim.loads(text.replace("if(t > T, 0.4, 0)", "0.4").replace(OTHERS, ""))
+    result = model.run(sensitivity="none")
+    time, x = result["time"], result["x"].ravel()
     last = max(np.flatnonzero(np.diff(np.sign(x - 0.02))))
     for beyond in (0.4, 1.4, 2.6):
-        found = model.run(T=0.37 / 1.5 * (time[last] + 0.01 * beyond + 0.01)).objectives["above"]
+        found = once(model, "ddm", T=0.37 / 1.5 * (time[last] + 0.01 * beyond + 0.01))["above"]
         behind = x[last + 1] > 0.02
         assert found.gradient[3] == pytest.approx(1.5 / 0.37 * behind, abs=1e-6)
 
