@@ -67,10 +67,14 @@ def test_values_are_those_of_the_law(formulation):
 def test_gradients_follow_numbers_of_the_law(method):
     """The motion does not depend on these; compared with differences of whole runs."""
     model, h = mbsim.loads(data()), 1e-5
-    found = model.run(sensitivity=method).objectives
+
+    def run(**replaced):
+        return model.recorded(None, replaced, second_run=False).objectives
+
+    found = run(sensitivity=method)
     for name in ("A", "w"):
         value = {"A": A, "w": W}[name]
-        late, early = (model.run(**{name: value + s * h}).objectives for s in (1, -1))
+        late, early = (run(**{name: value + s * h}, sensitivity="none") for s in (1, -1))
         for key, each in found.items():
             slope = (late[key].value - early[key].value) / (2.0 * h)
             assert each.by(name) == pytest.approx(slope, rel=1e-7), (name, key)
