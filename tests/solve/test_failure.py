@@ -239,6 +239,7 @@ analysis: {step: 1e-2, duration: 0.1}
 """
 
 
+@pytest.mark.interpreted
 def test_a_stiff_force_asks_for_an_integrator_that_chooses_its_steps(mbsim, tmp_path):  # noqa: F811
     (tmp_path / "grip.yaml").write_text(GRIP)
     done = mbsim("run", "grip.yaml")
