@@ -54,6 +54,7 @@ def independence(J: np.ndarray, sizes: JacobianSizes) -> tuple[np.ndarray, np.nd
 OPEN = 1e-8  # m, in the mechanism's unit, or rad: above this no position satisfies the constraints
 SINGULAR = 0.05  # of the independence that the constraints had at the start
 NOTICED = 0.1  # share of an equation in a combination
+VANISHING = 1e-4  # of the smallest eigenvalue at the start
 SINGULAR_INERTIA = 1e-11  # eigenvalue of the scaled inertia below which nothing resists its motion
 
 
@@ -254,6 +255,24 @@ class Diagnosis:
             "does not help, fewer modes or a frame on a chord do"
         )
 
+    def vanishing(self, start: np.ndarray, reached: np.ndarray) -> str | None:
+        """Name the flexible body whose inertia has vanished since the ``start`` (n,), at the coordinates ``reached``.
+
+        Adaptive steps end before it is negative.
+        """
+        if not hasattr(self.problem.model.tree, "elastic"):
+            return None
+        self._at(start / self.scales.columns)
+        least = VANISHING * float(_inertias(self.instant.out.M)[0][0])
+        self._at(reached / self.scales.columns)
+        name = body_of_negative_inertia(self.problem, self.instant.out.M, least)
+        if name is None:
+            return None
+        return (
+            f"the inertia of {name!r} vanishes at t = {self.time:.6g} s: {NEGATIVE_INERTIA} as it bends; a shorter "
+            "step does not help, fewer modes, a frame on a chord or several bodies in its place do"
+        )
+
     def _without_inertia(self, status: Status) -> str | None:
         """Name the coordinate that neither mass nor constraints resist, where equations are singular for that."""
         if status != Status.SINGULAR:
@@ -270,17 +289,25 @@ class Diagnosis:
         )
 
 
+def _inertias(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of a mass matrix (n, n) with diagonal entries of one."""
+    roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
+    return np.linalg.eigh(M / np.outer(roots, roots))
+
+
 NEGATIVE_INERTIA = "its shapes together nearly move it as a whole, and `stiffening` takes more than they have"
 
 
-def body_of_negative_inertia(problem: Problem, M: np.ndarray) -> str | None:
-    """The flexible body whose stiffening takes more inertia from its shapes than they have, by the mass matrix."""
+def body_of_negative_inertia(problem: Problem, M: np.ndarray, least: float = -SINGULAR_INERTIA) -> str | None:
+    """The flexible body whose stiffening takes more inertia from its shapes than they have, by the mass matrix.
+
+    The smallest eigenvalue of the scaled matrix is below the ``least`` one then.
+    """
     tree: Any = problem.model.tree
     if not hasattr(tree, "elastic") or not np.isfinite(M).all():
         return None
-    roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(M / np.outer(roots, roots))
-    if not values[0] < -SINGULAR_INERTIA:
+    values, vectors = _inertias(M)
+    if not values[0] < least:
         return None
     columns = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(M))
     first = np.searchsorted(columns, tree.elastic)

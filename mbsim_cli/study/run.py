@@ -36,8 +36,9 @@ class RunDiagnostics:
         self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
         self.extremes = None if objectives else steps.Extremes(problem.names, assembled.sensor_rows)
         self._all: list[Any] = [self.health, *([self.extremes] if self.extremes else [])]  # in the order of warnings
-        if hasattr(problem.model.tree, "block"):  # bodies deform
-            self._all += [steps.BendingHealth(problem), steps.StiffeningHealth(problem)]
+        self._bending = [steps.BendingHealth(problem)] if hasattr(problem.model.tree, "block") else []
+        if self._bending:
+            self._all += [*self._bending, steps.StiffeningHealth(problem)]
         if assembled.contacts:
             self._all.append(steps.ContactHealth(problem, assembled.contacts))
         if assembled.turns:
@@ -56,6 +57,11 @@ class RunDiagnostics:
         """Pass the next block to every diagnostic."""
         for each in self._all:
             each.add(block)
+
+    @property
+    def bent(self) -> list[str]:
+        """Sentences on bodies that deform beyond the range of linear shapes, which may be why a run fails."""
+        return [sentence for each in self._bending for sentence in each.warnings]
 
     def warnings(self, results: Mapping[str, Gradient]) -> list[str]:
         """Warnings of the assembly, the diagnostics, the objectives and the discretisation, in this order."""
@@ -179,7 +185,11 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Bloc
     steps: dict[str, Any] = {}
     with discretisation.second_run(plan, resolution, listener) as second:
         with timing.phase("solve"):
-            results = evaluate(problem, objectives, consumers, resolution, listener, reactions, "solving")
+            try:
+                results = evaluate(problem, objectives, consumers, resolution, listener, reactions, "solving")
+            except AnalysisError as error:
+                error.args = ("; ".join([*error.args, *diagnostics.bent]),)
+                raise
         if plan.method == "adjoint":
             diagnostics.health.gradients_solved(max((result.error for result in results.values()), default=0.0))
         if plan.method == "fd":

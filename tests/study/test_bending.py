@@ -3,6 +3,7 @@
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli.errors import AnalysisError
 from tests.models.command import ROOT
 
 pytestmark = pytest.mark.slow  # kernels of bodies that deform
@@ -46,3 +47,23 @@ WITHOUT = ("stiffening: [rotation, acceleration]", "stiffening: []")
 def test_centrifugal_stresses_that_are_left_out_are_warned_of_where_they_matter(tmp_path, changes, told):
     found = turning(tmp_path, *changes)
     assert len(found) == told and all("body 'beam'" in w and "add rotation to its `stiffening`" in w for w in found)
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (
+            2,
+            r"the inertia of 'plate' vanishes at t = 0\.06.* several bodies .*; body 'plate' deforms by more",
+        ),
+        (4, r"the inertia of 'plate' vanishes at t = 0\.03.* fewer modes, a frame on a chord or several bodies .* do$"),
+    ],
+)
+def test_runs_of_bodies_that_are_too_soft_name_them(tmp_path, count, told):
+    """Steps grow short without bounds as a thousandfold softer plate bends."""
+    text = (ROOT / "models/flexible/pendulum_open_tree.yaml").read_text()
+    plate = f"bodies: {{plate: {{flexible: {{stiffening: [rotation], modes: {{count: {count}}}}}}}}}\n"
+    path = tmp_path / "soft.yaml"
+    path.write_text(text[: text.index("checks:")].replace("[pendulum", f"[{ROOT}/models/flexible/pendulum") + plate)
+    with pytest.raises(AnalysisError, match=told):
+        mbsim.load(path).run({"E": 2.1e6}, sensitivity="none", duration=0.2)

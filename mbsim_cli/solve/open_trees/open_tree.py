@@ -411,6 +411,10 @@ class OpenTreeSimulation:
             if found is not None:
                 return found
         if status in (Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS):
+            if self.dtype is np.float64:
+                vanishing = Diagnosis(self.problem, self.theta, time).vanishing(self.started, self.state.z)
+                if vanishing is not None:
+                    return vanishing
             worst = hardest(self.scheme, self.state, self.work.stages)
             pace = float(clock[SIZE]), int(clock[TRIED]), self.fastest
             return step_sentence(status, time, self.problem, worst, *pace)
