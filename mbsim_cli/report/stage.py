@@ -89,6 +89,8 @@ class _Stage:
         support: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": GREY, "markersize": 18}
         self._ground = axes.plot([], [], marker=SUPPORT, **support, **mark)[0]
         self._joints = axes.plot([], [], marker="o", color="white", markeredgecolor=INK, markersize=4, **mark)[0]
+        self._moving = [self._lines, *self._traces, self._ground, self._joints]  # in the order of drawing
+        self._still: Any = None  # pixels of what does not move, if the camera stands
 
     def frame(self, number: int) -> np.ndarray:
         film, seen = self._film, self._seen[number]
@@ -105,8 +107,24 @@ class _Stage:
         ground, joints = list(film.scene.ground), list(film.scene.joints)
         self._ground.set_data(seen[ground, 0], seen[ground, 1])
         self._joints.set_data(seen[joints, 0], seen[joints, 1])
-        self._canvas.draw()
+        if film.follow is not None:
+            self._canvas.draw()
+        else:
+            self._draw_moving()
         return np.asarray(self._canvas.buffer_rgba())[:, :, :3].copy()
+
+    def _draw_moving(self) -> None:
+        """Draw what moves over the axes, which are drawn once: their labels take most of the time."""
+        figure = self._canvas.figure
+        if self._still is None:
+            for artist in (*self._moving, self._clock):
+                artist.set_animated(True)
+            self._canvas.draw()
+            self._still = self._canvas.copy_from_bbox(figure.bbox)
+        self._canvas.restore_region(self._still)
+        for artist in self._moving:
+            self._axes.draw_artist(artist)
+        figure.draw_artist(self._clock)
 
     def _look_at(self, number: int) -> None:
         """Set the limits of the axes, which move with the followed point over a fixed floor."""

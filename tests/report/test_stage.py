@@ -3,6 +3,7 @@
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
 from mbsim_cli.model.pictures import Line, Scene
@@ -59,6 +60,18 @@ def test_the_floor_stays_while_the_camera_follows():
     moving = film(SQUARE + np.arange(3.0)[:, None, None] * [0.3, 0, 0], follow=0)  # less than the grid's spacing
     first, second, _ = frames(moving._replace(view=view_of("-60,20", (1, 1), moving.positions)))
     assert (first != second)[40:].any()
+
+
+@pytest.mark.parametrize("view", ["xy", "-60,20"])
+def test_axes_are_drawn_once_and_nothing_stays_of_earlier_frames(view, monkeypatch):
+    draws, draw = [], FigureCanvasAgg.draw
+    monkeypatch.setattr(FigureCanvasAgg, "draw", lambda canvas: (draws.append(1), draw(canvas)))
+    forward = film(kind="spring")
+    forward = forward._replace(view=view_of(view, (1, 1), forward.positions))
+    backward = forward._replace(time=forward.time[::-1], positions=forward.positions[::-1])
+    pictures = list(frames(forward)), list(frames(backward))[::-1]
+    np.testing.assert_array_equal(*pictures)
+    assert len(draws) == 2 and (pictures[0][0] != pictures[0][1]).any()
 
 
 def test_a_trace_grows():
