@@ -92,15 +92,15 @@ class Analysis(Spec):
         "Or auto: halved until objectives and gradients are as accurate as asked.",
         1e-3,
         "auto",
-        default=Number(1e-3),
+        default=1e-3,
     )
     accuracy: Positive | None = optional(
         "Relative discretisation error of objectives and gradients that step: auto allows; default 1e-4.", 1e-4
     )
-    duration: Positive = field("Duration [s].", 5.0, default=Number(1.0))
+    duration: Positive = field("Duration [s].", 5.0, default=1.0)
     output_interval: Positive | None = optional("Time between output times [s]; default the step.", 0.01)
     tolerance: Positive = field(
-        "Relative tolerance of the motion, whether gradients are wanted or not.", 1e-10, default=Number(1e-10)
+        "Relative tolerance of the motion, whether gradients are wanted or not.", 1e-10, default=1e-10
     )
     absolute_tolerance: Positive | None = optional(
         "Absolute tolerance of an adaptive integrator; default the value of tolerance.", 1e-10
@@ -113,14 +113,12 @@ class Analysis(Spec):
     max_steps: int | None = optional(
         "Steps that an adaptive integrator may try in a run; default 10 000 000.", 100_000, ge=1, le=1_000_000_000
     )
-    gradient_tolerance: Positive = field("Relative tolerance of the gradients.", 1e-10, default=Number(1e-10))
+    gradient_tolerance: Positive = field("Relative tolerance of the gradients.", 1e-10, default=1e-10)
     max_iterations: int = field("Newton iterations of an implicit step at most.", 20, default=20, ge=1, le=1000)
     penalty: Positive = field(
-        "Penalty factor at 1 kg and 1 ms; default 1e11, more where light bodies move heavy ones.",
-        1e11,
-        default=Number(1e11),
+        "Penalty factor at 1 kg and 1 ms; default 1e11, more where light bodies move heavy ones.", 1e11, default=1e11
     )
-    weighting: Positive = field("Factor on the penalty of the projections.", 1.0, default=Number(1.0))
+    weighting: Positive = field("Factor on the penalty of the projections.", 1.0, default=1.0)
     projection: Literal["mass", "identity"] = field("Metric of the projections.", "mass", default="mass")
     sensitivity: Sensitivity = gradients()
 

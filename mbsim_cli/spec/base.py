@@ -269,7 +269,15 @@ def later(name: str) -> Any:
 
 
 def field(description: str, *examples: Any, **options: Any) -> Any:
-    """Return a field with its description and examples; required unless options give a default."""
+    """Return a field with its description and examples; required unless options give a default.
+
+    A float as default is that of a number, a list that of a vector.
+    """
+    default = options.get("default")
+    if isinstance(default, float):
+        options["default"] = Number(default)
+    elif isinstance(default, list):
+        options["validate_default"] = True
     return Field(description=description, examples=list(examples), **options)
 
 
@@ -280,9 +288,6 @@ def optional(description: str, *examples: Any, **options: Any) -> Any:
 
 # of a choice of whole numbers, that true and false are not, which Python counts among them
 WHOLE = BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)
-
-
-ZERO = Number(0.0)
 
 
 class Described(Spec):
@@ -299,12 +304,17 @@ def require_one(what: str, wrong: bool) -> None:
 
 def needs(what: str, wrong: Callable[[Any], bool]) -> Any:
     """Return a validator of a class that raises "give ..." for an item whose keys are wrong."""
+    return complete(lambda item: require_one(what, wrong(item)))
 
-    def check(item: Any) -> Any:
-        require_one(what, wrong(item))
+
+def complete(check: Callable[[Any], None]) -> Any:
+    """Make a validator of a class of a function that raises for an item whose keys do not fit each other."""
+
+    def checked(item: Any) -> Any:
+        check(item)
         return item
 
-    return model_validator(mode="after")(check)
+    return model_validator(mode="after")(checked)
 
 
 def one_of(what: str, *names: str) -> Any:

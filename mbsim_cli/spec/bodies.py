@@ -98,6 +98,8 @@ ParameterOrValue = Annotated[Parameter, _SPELLED_OUT]
 
 
 class _Shape(Spec):
+    in_example = ("mass",)
+
     mass: NotNegative | None = optional("Mass [kg]; may stand in the body instead.", 1.5)
     center: Vector | None = optional("Centre of the shape in the body's axes [m].", [0.5, 0, 0])
 
@@ -110,15 +112,11 @@ class _Long(_Shape):
 class Rod(_Long):
     """A slender uniform rod: m L^2 / 12 across, nothing about its own axis."""
 
-    in_example = ("mass",)
-
     type: Literal["rod"] = field("A slender rod.", "rod")
 
 
 class Cylinder(_Long):
     """A solid circular cylinder."""
-
-    in_example = ("mass",)
 
     type: Literal["cylinder"] = field("A solid cylinder.", "cylinder")
     radius: Positive = field("Radius [m].", 0.1)
@@ -127,8 +125,6 @@ class Cylinder(_Long):
 class Box(_Shape):
     """A solid cuboid, centred at the origin by default."""
 
-    in_example = ("mass",)
-
     type: Literal["box"] = field("A solid cuboid.", "box")
     size: Annotated[Vector, Sign.POSITIVE] = field("Edge lengths along x, y and z [m].", [1.0, 0.2, 0.1])
 
@@ -136,16 +132,12 @@ class Box(_Shape):
 class Sphere(_Shape):
     """A solid sphere, centred at the origin by default."""
 
-    in_example = ("mass",)
-
     type: Literal["sphere"] = field("A solid sphere.", "sphere")
     radius: Positive = field("Radius [m].", 0.1)
 
 
 class PointMass(_Shape):
     """A mass without extension, at the origin by default."""
-
-    in_example = ("mass",)
 
     type: Literal["point_mass"] = field("A point mass.", "point_mass")
 

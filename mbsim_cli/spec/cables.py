@@ -2,9 +2,9 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from mbsim_cli.spec.base import ZERO, ByKind, Described, Spec, field, named, optional, require_one
+from mbsim_cli.spec.base import ByKind, Described, Spec, complete, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoExpression, Expression, NotNegative, Number, Positive, Several
 from mbsim_cli.spec.families import LawOrName
 from mbsim_cli.spec.joints import Prismatic, Revolute
@@ -35,7 +35,7 @@ class Cable(Described):
         "Stiffness of the whole cable [N/m]; that of the material, E A, over its length. Left out: constant length.",
         1e5,
     )
-    damping: NotNegative = field("Damping [N s/m].", 50, default=ZERO)
+    damping: NotNegative = field("Damping [N s/m].", 50, default=0.0)
     length: AutoExpression = field(
         "Length without tension [m]; an expression of the motion: a winch. Of a constant length also auto: that of "
         "the start.",
@@ -51,14 +51,12 @@ class Cable(Described):
     rate: Expression | None = optional(
         "Time derivative of the length [m/s], where that is an expression; the winch is at the first end.", "-0.2"
     )
-    friction: NotNegative = field("Coefficient of friction on pulleys.", 0.1, default=ZERO)
-    velocity: Positive = field(
-        "Speed of sliding over which friction changes its sign [m/s].", 0.01, default=Number(0.01)
-    )
-    onset: Positive = field("Elongation over which tension sets in [m].", 1e-4, default=Number(1e-4))
+    friction: NotNegative = field("Coefficient of friction on pulleys.", 0.1, default=0.0)
+    velocity: Positive = field("Speed of sliding over which friction changes its sign [m/s].", 0.01, default=0.01)
+    onset: Positive = field("Elongation over which tension sets in [m].", 1e-4, default=1e-4)
 
-    @model_validator(mode="after")
-    def _ends(self) -> "Cable":
+    @complete
+    def _ends(self) -> None:
         ends = [end for end in (self.path[0], self.path[-1]) if isinstance(end, Pulley)]
         require_one("points as ends: a cable ends at points, and pulleys stand between them", bool(ends))
         between = any(isinstance(each, Pulley) for each in self.path)
@@ -69,7 +67,6 @@ class Cable(Described):
         for key in ("law", "winds"):
             message = f"no {key} beside stiffness: the length of an elastic cable may be an expression"
             require_one(message, self.stiffness is not None and key in self.model_fields_set)
-        return self
 
 
 class PartJoint(Prismatic):

@@ -2,9 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import model_validator
-
-from mbsim_cli.spec.base import ByType, Described, Spec, field, named, optional, require_one
+from mbsim_cli.spec.base import ByType, Described, Spec, complete, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.families import LawOrName
 
@@ -61,7 +59,7 @@ class PointOnPlane(_Constraint):
     point: named.Point = field("The point.", "slider.P")
     plane: Plane = field("The plane.", {"point": "ground.A", "normal": "ground.z"})
     distance: AutoNumber = field(
-        "Distance from it along the normal [m], or auto: as it is at the start.", 0.1, "auto", default=Number(0.0)
+        "Distance from it along the normal [m], or auto: as it is at the start.", 0.1, "auto", default=0.0
     )
     law: LawOrName | None = optional("Law of time that is added [m].", "lift")
 
@@ -87,11 +85,10 @@ class Coupling(_Constraint):
         default="auto",
     )
 
-    @model_validator(mode="after")
-    def _sum_or_law(self) -> "Coupling":
+    @complete
+    def _sum_or_law(self) -> None:
         given = [name for name in ("of", "by", "law") if getattr(self, name) is not None]
         require_one("terms, or of, by and law", (self.terms is None) == (not given) or len(given) not in (0, 3))
-        return self
 
     @property
     def factors(self) -> dict[str, Number]:
@@ -158,7 +155,7 @@ class Motion(_Constraint):
         "Constant added to the law [m or rad]; auto: the law begins where the coordinate starts.",
         0.1,
         "auto",
-        default=Number(0.0),
+        default=0.0,
     )
 
 

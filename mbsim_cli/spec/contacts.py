@@ -2,9 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import model_validator
-
-from mbsim_cli.spec.base import ZERO, ByType, Spec, field, named, optional, require_one
+from mbsim_cli.spec.base import ByType, Spec, complete, field, named, optional, require_one
 from mbsim_cli.spec.constraints import Plane
 from mbsim_cli.spec.expressions.number import NotNegative, Number, Pair, Positive, Sign, Some, Vector, length
 from mbsim_cli.spec.families import LawOrName, RoadOrName
@@ -23,10 +21,8 @@ class Drag(AnyForce):
     point: named.Point = field("Where it acts.", "chassis.center_of_mass")
     area: NotNegative = field("Reference area [m^2].", 1.8)
     coefficient: NotNegative = field("Drag coefficient.", 0.35)
-    density: NotNegative = field("Density of the air [kg/m^3].", 1.2, default=Number(1.225))
-    wind: Vector = field(
-        "Velocity of the air, global [m/s].", [-5, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True
-    )
+    density: NotNegative = field("Density of the air [kg/m^3].", 1.2, default=1.225)
+    wind: Vector = field("Velocity of the air, global [m/s].", [-5, 0, 0], default=[0.0, 0.0, 0.0])
 
 
 class Wing(AnyForce):
@@ -40,11 +36,9 @@ class Wing(AnyForce):
     normal: named.Vector = field("Vector across the plate, body.vector.", "rocket.y")
     area: NotNegative = field("Reference area [m^2].", 0.02)
     lift_slope: NotNegative = field("Growth of the lift coefficient with the angle of attack [1/rad].", 5.7)
-    drag_coefficient: NotNegative = field("Drag coefficient without angle of attack.", 0.02, default=ZERO)
-    density: NotNegative = field("Density of the air, or of water [kg/m^3].", 1.2, default=Number(1.225))
-    wind: Vector = field(
-        "Velocity of the air, global [m/s].", [-5, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True
-    )
+    drag_coefficient: NotNegative = field("Drag coefficient without angle of attack.", 0.02, default=0.0)
+    density: NotNegative = field("Density of the air, or of water [kg/m^3].", 1.2, default=1.225)
+    wind: Vector = field("Velocity of the air, global [m/s].", [-5, 0, 0], default=[0.0, 0.0, 0.0])
 
 
 class MagicFormula(Spec):
@@ -75,13 +69,13 @@ class Tyre(AnyForce):
     road: RoadOrName | None = optional("The road; left out: a plane at height 0.", "track")
     radius: Positive = field("Unloaded radius [m].", 0.2825)
     stiffness: Positive = field("Vertical stiffness [N/m].", 120000)
-    damping: NotNegative = field("Vertical damping [N s/m].", 300, default=ZERO)
-    onset: Positive = field("Deflection over which contact sets in [m].", 1e-4, default=Number(1e-4))
+    damping: NotNegative = field("Vertical damping [N s/m].", 300, default=0.0)
+    onset: Positive = field("Deflection over which contact sets in [m].", 1e-4, default=1e-4)
     friction: Positive = field("Coefficient of friction.", 0.9)
     slip: Annotated[MagicFormula | LinearSlip, ByType()] = field(
         "Slip forces as functions of the slip.", {"type": "magic_formula", "B": 8, "C": 1.4}
     )
-    slow_speed: Positive = field("Rolling speed below which slips are damped [m/s].", 0.1, default=Number(0.1))
+    slow_speed: Positive = field("Rolling speed below which slips are damped [m/s].", 0.1, default=0.1)
 
 
 class Restitution(Spec):
@@ -103,7 +97,7 @@ class SphereShape(Spec):
 
     type: Literal["sphere"] = field("A sphere, or a point.", "sphere")
     center: named.Point = field("Centre, body.point.", "ball.origin")
-    radius: NotNegative = field("Radius [m].", 0.1, default=ZERO)
+    radius: NotNegative = field("Radius [m].", 0.1, default=0.0)
 
 
 class PointsShape(Spec):
@@ -131,7 +125,7 @@ class RimShape(_Round):
     """A circle, as the edge of a disc; with tube, a torus."""
 
     type: Literal["rim"] = field("A circle: the edge of a disc, or a wheel.", "rim")
-    tube: NotNegative = field("Radius of the rounded edge, about the circle [m].", 0.01, default=ZERO)
+    tube: NotNegative = field("Radius of the rounded edge, about the circle [m].", 0.01, default=0.0)
 
 
 class CylinderShape(_Round):
@@ -205,18 +199,18 @@ class Contact(AnyForce):
         "Both Young's moduli, of the first and the second body [Pa]: stiffness by Hertz.", [210e9, 5e6]
     )
     poisson_ratio: Pair[Number] | None = optional("Their Poisson's ratios.", [0.3, 0.45])
-    exponent: Number = field("Exponent of the penetration; 1.5 by Hertz.", 1.5, default=Number(1.5))
-    dissipation: NotNegative = field("Dissipation [s/m].", 0.3, default=ZERO)
+    exponent: Number = field("Exponent of the penetration; 1.5 by Hertz.", 1.5, default=1.5)
+    dissipation: NotNegative = field("Dissipation [s/m].", 0.3, default=0.0)
     restitution: Restitution | None = optional(
         "Dissipation by a coefficient of restitution.", {"value": 0.7, "speed": 2}
     )
     impact: Impact | None = optional("Damping as of Adams' IMPACT.", {"damping": 100, "depth": 1e-4})
-    friction: NotNegative = field("Coefficient of dynamic friction.", 0.3, default=ZERO)
+    friction: NotNegative = field("Coefficient of dynamic friction.", 0.3, default=0.0)
     static_friction: NotNegative | None = optional("Of static friction; left out: the dynamic one.", 0.4)
-    friction_speed: Positive = field("Sliding speed at which friction is largest [m/s].", 1e-3, default=Number(1e-3))
+    friction_speed: Positive = field("Sliding speed at which friction is largest [m/s].", 1e-3, default=1e-3)
 
-    @model_validator(mode="after")
-    def _complete(self) -> "Contact":
+    @complete
+    def _complete(self) -> None:
         ways = (
             (self.shape is not None, self.against is not None),
             (self.center is not None, self.radius is not None, self.plane is not None),
@@ -238,7 +232,6 @@ class Contact(AnyForce):
         if self.shape is not None and self.against is not None and self.against.type != "plane":
             spheres = self.shape.type in ("sphere", "points", "box")
             require_one("a shape of type sphere, points or box; others touch planes alone", not spheres)
-        return self
 
     @property
     def touching(self) -> Touching:
@@ -273,7 +266,7 @@ class BushingLaws(Spec):
 
 _SIX = Annotated[tuple[Number, ...], length(6)]
 _SIX_BY_SIX = Annotated[tuple[_SIX, ...], length(6)]
-_ZEROS = {"default": [0.0] * 6, "validate_default": True}
+_ZEROS = [0.0] * 6
 _MATRIX = [[1e6 if row == column else 0 for column in range(6)] for row in range(6)]
 
 
@@ -302,18 +295,19 @@ class Bushing(AnyForce):
     damping: _SIX | None = optional("Damping in the same order [N s/m, N m s/rad].", [100, 100, 50, 1, 1, 1])
     damping_matrix: _SIX_BY_SIX | None = optional("A symmetric matrix instead, by rows.", _MATRIX)
     natural: _SIX = field(
-        "Displacement [m] and rotation vector [rad] without elastic force.", [0, 0, 0.01, 0, 0, 0], **_ZEROS
+        "Displacement [m] and rotation vector [rad] without elastic force.", [0, 0, 0.01, 0, 0, 0], default=_ZEROS
     )
-    preload: _SIX = field("Constant force [N] and torque [N m] on the second body.", [0, 0, -50, 0, 0, 0], **_ZEROS)
+    preload: _SIX = field(
+        "Constant force [N] and torque [N m] on the second body.", [0, 0, -50, 0, 0, 0], default=_ZEROS
+    )
     laws: BushingLaws | None = optional("Further forces as laws of the elongations.", {"z": "rubber"})
 
-    @model_validator(mode="after")
-    def _complete(self) -> "Bushing":
+    @complete
+    def _complete(self) -> None:
         for key in ("stiffness", "damping"):
             both = getattr(self, key) is not None and getattr(self, f"{key}_matrix") is not None
             require_one(f"{key} or {key}_matrix, not both", both)
         require_one("axis with reference", self.reference is not None and self.axis is None)
-        return self
 
 
 ContactForce = Drag | Wing | Tyre | Contact | Bushing

@@ -47,10 +47,10 @@ class Field(Described):
 class SimpLaw(Spec):
     """Stiffness and mass by powers of a density p: E p^s; rho p, below a threshold rho c p^q."""
 
-    penalty: Positive = field("Exponent s of the stiffness.", 3, default=Number(3.0))
-    threshold: Positive = field("Density below which mass falls faster.", 0.1, default=Number(0.1))
-    factor: Positive = field("Factor c below the threshold.", 1e5, default=Number(1e5))
-    exponent: Positive = field("Exponent q below the threshold.", 6, default=Number(6.0))
+    penalty: Positive = field("Exponent s of the stiffness.", 3, default=3.0)
+    threshold: Positive = field("Density below which mass falls faster.", 0.1, default=0.1)
+    factor: Positive = field("Factor c below the threshold.", 1e5, default=1e5)
+    exponent: Positive = field("Exponent q below the threshold.", 6, default=6.0)
 
 
 class Density(Spec):
@@ -71,7 +71,7 @@ class RectangleMesh(Spec):
 
     type: Literal["rectangle"] = field("A plate of bilinear quadrilaterals.", "rectangle")
     size: Pair[Positive] = field("Lengths along x and y [m].", [0.4, 0.08])
-    origin: Pair[Number] = field("Corner of least x and y [m].", [0, -0.04], default=[0.0, 0.0], validate_default=True)
+    origin: Pair[Number] = field("Corner of least x and y [m].", [0, -0.04], default=[0.0, 0.0])
     thickness: Positive = field("Thickness along z [m].", 0.01)
     elements: Pair[Count] = field("Numbers of elements along x and y.", [20, 4])
 
@@ -81,9 +81,7 @@ class BrickMesh(Spec):
 
     type: Literal["brick"] = field("A solid of trilinear hexahedra.", "brick")
     size: Annotated[Vector, Sign.POSITIVE] = field("Lengths along x, y and z [m].", [1, 0.1, 0.1])
-    origin: Vector = field(
-        "Corner of least x, y and z [m].", [0, -0.05, -0.05], default=[0.0, 0.0, 0.0], validate_default=True
-    )
+    origin: Vector = field("Corner of least x, y and z [m].", [0, -0.05, -0.05], default=[0.0, 0.0, 0.0])
     elements: Annotated[tuple[Count, ...], length(3)] = field("Numbers of elements along x, y and z.", [20, 2, 2])
 
 
@@ -99,7 +97,7 @@ class CircularSection(Spec):
 
     type: Literal["circle"] = field("A circle, or a ring.", "circle")
     radius: Positive = field("Outer radius [m].", 0.01)
-    inner_radius: NotNegative = field("Inner radius [m].", 0.008, default=Number(0.0))
+    inner_radius: NotNegative = field("Inner radius [m].", 0.008, default=0.0)
 
 
 class SectionProperties(Spec):
@@ -117,7 +115,7 @@ class BeamMesh(Spec):
 
     type: Literal["beam"] = field("A beam of Euler-Bernoulli elements along x.", "beam")
     length: Positive = field("Length [m].", "L")
-    origin: Vector = field("The end of least x [m].", [0, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True)
+    origin: Vector = field("The end of least x [m].", [0, 0, 0], default=[0.0, 0.0, 0.0])
     section: Annotated[RectangularSection | CircularSection | SectionProperties, ByType()] = field(
         "Cross-section.", {"type": "rectangle", "size": [0.02, 0.01]}
     )
@@ -130,7 +128,7 @@ class MeshFile(Spec):
 
     type: Literal["file"] = field("A mesh from a file.", "file")
     file: named.File = field("Mesh file, relative to the model file.", "crank.msh")
-    scale: Positive = field("Length of the file's unit [m].", 0.001, default=Number(1.0))
+    scale: Positive = field("Length of the file's unit [m].", 0.001, default=1.0)
     thickness: Positive | None = optional("Thickness along z of a plane mesh [m].", 0.01)
 
 
@@ -189,9 +187,9 @@ class FlexibleNode(Spec):
 class BodyDamping(Spec):
     """Damping of the elastic coordinates."""
 
-    alpha: NotNegative = field("Factor on the mass matrix [1/s].", 0.1, default=Number(0.0))
-    beta: NotNegative = field("Factor on the stiffness matrix [s].", 1e-6, default=Number(0.0))
-    ratio: NotNegative = field("Ratio of the critical damping, of every mode.", 0.005, default=Number(0.0))
+    alpha: NotNegative = field("Factor on the mass matrix [1/s].", 0.1, default=0.0)
+    beta: NotNegative = field("Factor on the stiffness matrix [s].", 1e-6, default=0.0)
+    ratio: NotNegative = field("Ratio of the critical damping, of every mode.", 0.005, default=0.0)
 
 
 class ElasticStart(Spec):

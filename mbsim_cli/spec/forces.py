@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from mbsim_cli.spec.base import ZERO, ByType, Described, field, named, needs, one_of, optional
+from mbsim_cli.spec.base import ByType, Described, field, named, needs, one_of, optional
 from mbsim_cli.spec.expressions.number import AutoNumber, Expression, Number, Pair, Positive, length
 from mbsim_cli.spec.families import ContactForce, LawOrName
 
@@ -133,7 +133,7 @@ class BumpStop(AnyForce):
     minimum: Number | None = optional("Below this it pushes up [m or rad].", 0.4)
     maximum: Number | None = optional("Above this it pushes down [m or rad].", 0.6)
     stiffness: Positive = field("Stiffness beyond the onset [N/m or N m/rad].", 2e5)
-    onset: Positive = field("Way over which the stiffness grows [m or rad].", 0.002, default=Number(0.005))
+    onset: Positive = field("Way over which the stiffness grows [m or rad].", 0.002, default=0.005)
 
     _one_length = _ONE_LENGTH
 
@@ -147,21 +147,14 @@ class AntiRollBar(AnyForce):
 
     type: Literal["anti_roll_bar"] = field("A spring between two coordinates.", "anti_roll_bar")
     coordinates: Pair[named.Coordinate] = field("The two coordinates, JOINT.coordinate.", ["A.angle", "B.angle"])
-    ratios: Pair[Number] = field("Their weights.", [1, 1], default=[1.0, -1.0], validate_default=True)
+    ratios: Pair[Number] = field("Their weights.", [1, 1], default=[1.0, -1.0])
     stiffness: Number = field("Stiffness [N m/rad or N/m].", 800)
-    damping: Number = field("Damping [N m s/rad or N s/m].", 5, default=ZERO)
+    damping: Number = field("Damping [N m s/rad or N s/m].", 5, default=0.0)
     natural: AutoNumber = field("Weighted sum without force, or auto: that at the start.", 0, "auto", default="auto")
 
 
 Force = Annotated[
-    SpringDamper
-    | RotationalSpringDamper
-    | AppliedForce
-    | AppliedTorque
-    | ViscousFriction
-    | Drive
-    | BumpStop
-    | AntiRollBar
-    | ContactForce,
+    SpringDamper | RotationalSpringDamper | AppliedForce | AppliedTorque | ViscousFriction | Drive | BumpStop
+    | AntiRollBar | ContactForce,
     ByType(),
-]
+]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from mbsim_cli.spec.base import WHOLE, ZERO, Described, field, named, optional
+from mbsim_cli.spec.base import WHOLE, Described, field, named, optional
 from mbsim_cli.spec.bodies import Massive
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.joints import CylindricalInitial
@@ -23,10 +23,10 @@ class Row(Described):
         default="theta",
     )
     sign: Annotated[Literal[1, -1], WHOLE] = field("Sign of the joint coordinate in theta or d.", -1, default=1)
-    theta: Number = field("Angle about z [rad], beside the coordinate where it is the variable.", "pi/2", default=ZERO)
-    d: Number = field("Offset along z [m], beside the coordinate where it is the variable.", "L_4", default=ZERO)
-    a: Number = field("Offset along x [m].", "L_1", default=ZERO)
-    alpha: Number = field("Angle about x [rad].", "-90 deg", default=ZERO)
+    theta: Number = field("Angle about z [rad], beside the coordinate where it is the variable.", "pi/2", default=0.0)
+    d: Number = field("Offset along z [m], beside the coordinate where it is the variable.", "L_4", default=0.0)
+    a: Number = field("Offset along x [m].", "L_1", default=0.0)
+    alpha: Number = field("Angle about x [rad].", "-90 deg", default=0.0)
     parent: named.Row | None = optional(
         "Row that this one follows, or a body; default the row before, of the first the base.", "q5"
     )

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import PrivateAttr, model_validator
+from pydantic import PrivateAttr
 
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Described, Spec, field, named, optional, require_one
+from mbsim_cli.spec.base import ByKind, ByType, Described, Spec, complete, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Many, NotNegative, Number, Pair, Positive
 from mbsim_cli.spec.families import SpecialJoint
 
@@ -26,11 +26,9 @@ class Friction(Spec):
     velocity: Positive = field(
         "Rate over which friction changes its sign, and falls from breakaway to loss [rad/s or m/s].",
         0.01,
-        default=Number(1e-3),
+        default=1e-3,
     )
-    viscous: NotNegative = field(
-        "Further friction, in proportion to the rate [N m s/rad or N s/m].", 0.02, default=ZERO
-    )
+    viscous: NotNegative = field("Further friction, in proportion to the rate [N m s/rad or N s/m].", 0.02, default=0.0)
     law: Literal["brown_mcphee", "bristle"] = field(
         "brown_mcphee is a smooth function of the rate and creeps under load; bristle has a state and holds.",
         "bristle",
@@ -43,8 +41,8 @@ class Friction(Spec):
         "Damping of the bristles, at rates below velocity [N m s/rad or N s/m]; of law: bristle, left out: zero.", 300
     )
 
-    @model_validator(mode="after")
-    def _one_size_and_law(self) -> "Friction":
+    @complete
+    def _one_size_and_law(self) -> None:
         require_one("loss, or dynamic", (self.loss is None) == (self.dynamic is None))
         by_load = self.dynamic is not None
         require_one("static instead of breakaway, beside dynamic", by_load and self.breakaway is not None)
@@ -54,7 +52,6 @@ class Friction(Spec):
         require_one("stiffness, of the bristles", bristles and self.stiffness is None)
         given = self.stiffness is not None or self.damping is not None
         require_one("law: bristle, which alone has stiffness and damping", given and not bristles)
-        return self
 
 
 EULER_NAMES = ("e0", "e1", "e2", "e3")
@@ -147,6 +144,9 @@ class Fixed(AtPoint):
 
 
 class _Armed(AboutAxis):
+    in_example = ("initial",)
+    across: ClassVar[str] = "xy"
+
     armature: NotNegative | None = optional(
         "Inertia that is added to the coordinate [kg m^2 or kg]: of a rotor behind a gear, its own times the ratio "
         "squared.",
@@ -159,10 +159,7 @@ class _Armed(AboutAxis):
 class Revolute(_Armed):
     """Rotation about an axis."""
 
-    in_example = ("initial",)
-
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
-    across: ClassVar[str] = "xy"
     type: Literal["revolute"] = field("Rotation about an axis.", "revolute")
     initial: AngleInitial = field("Start.", {"angle": "-135 deg"}, default_factory=AngleInitial)
 
@@ -170,10 +167,7 @@ class Revolute(_Armed):
 class Prismatic(_Armed):
     """Translation along an axis."""
 
-    in_example = ("initial",)
-
     coordinates: ClassVar[tuple[str, ...]] = ("displacement",)
-    across: ClassVar[str] = "xy"
     type: Literal["prismatic"] = field("Translation along an axis.", "prismatic")
     initial: DisplacementInitial = field("Start.", {"displacement": 0.1}, default_factory=DisplacementInitial)
 

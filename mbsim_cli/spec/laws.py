@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from mbsim_cli.spec.base import ZERO, ByKind, ByType, Described, field, named, one_of, optional
+from mbsim_cli.spec.base import ByKind, ByType, Described, field, named, one_of, optional
 from mbsim_cli.spec.expressions.number import Many, Number, Pair, Positive, Several, Some
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.families import AnyLaw
@@ -29,11 +29,11 @@ class Harmonic(AnyLaw):
     in_example = ("frequency",)
 
     type: Literal["harmonic"] = field("A sine.", "harmonic")
-    offset: Number = field("Mean value.", 0.0, default=Number(0.0))
+    offset: Number = field("Mean value.", 0.0, default=0.0)
     amplitude: Number = field("Amplitude.", 0.2)
     frequency: Number | None = optional("Frequency [Hz]; or give angular_frequency.", 2.0)
     angular_frequency: Number | None = optional("Angular frequency [rad/s].", "2*pi")
-    phase: Number = field("Phase [rad].", "90 deg", default=Number(0.0))
+    phase: Number = field("Phase [rad].", "90 deg", default=0.0)
     power: int = field("Power of the sine.", 3, default=1, ge=1, le=20)
 
     _one_frequency = one_of("frequency or angular_frequency", "frequency", "angular_frequency")
@@ -151,7 +151,7 @@ class Control(Described):
         0,
         "5*sin(pi*t)",
         [0, 1.5, 2],
-        default=Number(0.0),
+        default=0.0,
     )
     unit: Unit = field("Unit of the values.", "N", default="")
 
@@ -172,7 +172,7 @@ class Flat(Described):
     """A plane."""
 
     type: Literal["flat"] = field("A plane.", "flat")
-    height: Number = field("Its height [m].", 0.1, default=ZERO)
+    height: Number = field("Its height [m].", 0.1, default=0.0)
 
 
 class Ramp(Described):
@@ -182,7 +182,7 @@ class Ramp(Described):
     start: Number = field("x where it begins [m].", 10.0)
     end: Number | None = optional("x where it begins to level out [m]; left out: never.", 20.0)
     slope: Number = field("Rise over length.", 0.08)
-    onset: Positive = field("Length over which the slope grows and vanishes [m].", 0.5, default=Number(0.2))
+    onset: Positive = field("Length over which the slope grows and vanishes [m].", 0.5, default=0.2)
 
 
 class Step(Described):
@@ -200,8 +200,8 @@ class Sinusoidal(Described):
     type: Literal["sinusoidal"] = field("Waves.", "sinusoidal")
     amplitude: Number = field("Amplitude [m].", 0.02)
     wavelength: Positive = field("Length of a wave [m].", 1.5)
-    phase: Number = field("Phase at x = 0 [rad].", "90 deg", default=ZERO)
-    offset: Number = field("Mean height [m].", 0.0, default=ZERO)
+    phase: Number = field("Phase at x = 0 [rad].", "90 deg", default=0.0)
+    offset: Number = field("Mean height [m].", 0.0, default=0.0)
 
 
 class Bumps(Described):

@@ -126,12 +126,7 @@ class ModelFile(Sections):
     include: Many[named.Text] = field(
         "Files that this one is merged over, relative to it.", ["common.yaml"], default=()
     )
-    gravity: Vector = field(
-        "Acceleration of free fall, global axes [m/s^2].",
-        [0, -9.81, 0],
-        default=[0.0, 0.0, -9.81],
-        validate_default=True,
-    )
+    gravity: Vector = field("Acceleration of free fall, global axes [m/s^2].", [0, -9.81, 0], default=[0.0, 0.0, -9.81])
     repeat: dict[named.Text, Any] = field(  # written out before validation; editors see ``schema.Repetition``
         "Blocks that stand for many items.",
         {"row": {"for": {"i": [1, "n"]}, "bodies": {"ball_{i}": {"mass": 1}}}},

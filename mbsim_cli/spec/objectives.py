@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from mbsim_cli.spec.analysis import Formulation
-from mbsim_cli.spec.base import ByKind, Described, Spec, field, named, optional, require_one
+from mbsim_cli.spec.base import ByKind, Described, Spec, complete, field, named, optional, require_one
 from mbsim_cli.spec.expressions.number import Formula, Many, NotNegative, Number, Positive
 from mbsim_cli.spec.expressions.units import Label
 
@@ -44,6 +44,9 @@ class Transfer(Spec):
     )
 
 
+_TRANSFER = {"input": "suspension", "output": "comfort.z", "frequency": 1.5}
+
+
 class Objective(Described):
     """One number made of sensors over time, or of other objectives."""
 
@@ -64,14 +67,8 @@ class Objective(Described):
         "Real part of the eigenvalue of a mode [1/s], by its number, or the largest of all.", 1, "largest"
     )
     imaginary_part: int | None = mode("Imaginary part of the eigenvalue of a mode [rad/s]")
-    gain: Transfer | None = optional(
-        "Amplitude of an output over that of an input.",
-        {"input": "suspension", "output": "comfort.z", "frequency": 1.5},
-    )
-    phase: Transfer | None = optional(
-        "Angle by which an output is ahead of an input, -pi to pi [rad].",
-        {"input": "suspension", "output": "comfort.z", "frequency": 1.5},
-    )
+    gain: Transfer | None = optional("Amplitude of an output over that of an input.", _TRANSFER)
+    phase: Transfer | None = optional("Angle by which an output is ahead of an input, -pi to pi [rad].", _TRANSFER)
     unit: Label = field("Unit, for tables and result files.", "m^2 s", default="")
 
     @property
@@ -96,14 +93,13 @@ class Objective(Described):
             return self.at.value
         return NO_EXPRESSION if self.kind in (*MODAL, *TRANSFERS) else getattr(self, self.kind)
 
-    @model_validator(mode="after")
-    def _one_kind(self) -> "Objective":
+    @complete
+    def _one_kind(self) -> None:
         given = [kind for kind in KINDS if getattr(self, kind) is not None]
         kinds = "integral, mean, rms, maximum, minimum, final, at, expression, gain, phase or a number of a mode"
         require_one(f"only one of {', '.join(given)}" if given else f"one of {kinds}", len(given) != 1)
         require_one("maximum or minimum beside sharpness", self.sharpness is not None and given[0] not in EXTREMES)
         require_one("phase and frequency together", self.phase is not None and self.phase.frequency is None)
-        return self
 
 
 # Checks: reference values that ``mbsim check`` compares with.
@@ -138,12 +134,12 @@ class Check(Described):
         default=(),
     )
     objectives: Many[named.Objective] = field("Objectives that must agree; default all.", ["psi1"], default=())
-    relative_tolerance: NotNegative = field("Relative tolerance.", 2e-4, default=Number(1e-6))
-    absolute_tolerance: NotNegative = field("Absolute tolerance, added.", 1e-9, default=Number(0.0))
+    relative_tolerance: NotNegative = field("Relative tolerance.", 2e-4, default=1e-6)
+    absolute_tolerance: NotNegative = field("Absolute tolerance, added.", 1e-9, default=0.0)
     source: named.Text | None = optional("Where the reference comes from.", "Table 7")
 
-    @model_validator(mode="after")
-    def _one_kind(self) -> "Check":
+    @complete
+    def _one_kind(self) -> None:
         kinds = (self.objective, self.sensor, self.redundant_constraints, self.mobility, self.agreement or None)
         require_one(
             "one of objective, sensor, redundant_constraints, mobility and agreement",
@@ -157,4 +153,3 @@ class Check(Described):
         tolerances = self.model_fields_set & {"relative_tolerance", "absolute_tolerance"}
         require_one("no tolerance: whole numbers agree or do not", structure and bool(tolerances))
         require_one("sensor and values together", (self.sensor is None) != (not self.values))
-        return self

@@ -206,23 +206,8 @@ class ExpressionSensor(AnySensor):
 
 
 Sensor = Annotated[
-    Position
-    | Velocity
-    | Acceleration
-    | Direction
-    | AngularVelocity
-    | AngularAcceleration
-    | CoordinateSensor
-    | DistanceSensor
-    | AngleSensor
-    | ForceSensor
-    | Multiplier
-    | Reaction
-    | Torque
-    | Torques
-    | KineticEnergy
-    | PotentialEnergy
-    | SpecialSensor
-    | ExpressionSensor,
+    Position | Velocity | Acceleration | Direction | AngularVelocity | AngularAcceleration | CoordinateSensor
+    | DistanceSensor | AngleSensor | ForceSensor | Multiplier | Reaction | Torque | Torques | KineticEnergy
+    | PotentialEnergy | SpecialSensor | ExpressionSensor,
     ByType(),
-]
+]  # fmt: skip

@@ -113,16 +113,6 @@ class BushingSensor(AnySensor):
 
 
 SpecialSensor = (
-    StrainEnergy
-    | ElasticCoordinate
-    | Deformation
-    | VelocityAlong
-    | AccelerationAlong
-    | Displacement
-    | Roll
-    | Pitch
-    | Yaw
-    | TyreSensor
-    | ContactSensor
-    | BushingSensor
-)
+    StrainEnergy | ElasticCoordinate | Deformation | VelocityAlong | AccelerationAlong | Displacement | Roll | Pitch
+    | Yaw | TyreSensor | ContactSensor | BushingSensor
+)  # fmt: skip

@@ -2,9 +2,9 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from mbsim_cli.spec.base import ZERO, ByType, Described, field, named, needs, optional, require_one
+from mbsim_cli.spec.base import ByType, Described, complete, field, named, needs, optional, require_one
 from mbsim_cli.spec.expressions.number import Expression, NotNegative, Number, Positive, Some
 from mbsim_cli.spec.expressions.units import Unit
 from mbsim_cli.spec.joints import Prismatic
@@ -13,7 +13,7 @@ from mbsim_cli.spec.joints import Prismatic
 class State(Described):
     """A number s with s' = rate."""
 
-    initial: Number = field("Value at the start.", 0.5, default=Number(0.0))
+    initial: Number = field("Value at the start.", 0.5, default=0.0)
     rate: Expression = field(
         "Its time derivative: an expression of sensors, coordinates, states, t, parameters and laws.", "(u - x)/T"
     )
@@ -31,7 +31,6 @@ class StateJoint(Prismatic):
 # Controllers, motors, delays and transfer functions: short forms of states and forces by expressions.
 
 
-_ONE = Number(1.0)
 _COEFFICIENTS = Some[Number]
 
 
@@ -43,9 +42,9 @@ class Pid(Described):
     type: Literal["pid"] = field("A PID controller.", "pid")
     coordinate: named.Coordinate = field("The coordinate that it controls and acts on, JOINT.coordinate.", "hip.angle")
     target: Expression = field("Target of the coordinate [rad or m]: a number, expression or law.", "swing", 0.5)
-    kp: Number = field("Proportional gain [N m/rad or N/m].", 80, default=ZERO)
-    ki: Number = field("Integral gain [N m/(rad s) or N/(m s)].", 5, default=ZERO)
-    kd: Number = field("Derivative gain, on the rate of the coordinate [N m s/rad or N s/m].", 2, default=ZERO)
+    kp: Number = field("Proportional gain [N m/rad or N/m].", 80, default=0.0)
+    ki: Number = field("Integral gain [N m/(rad s) or N/(m s)].", 5, default=0.0)
+    kd: Number = field("Derivative gain, on the rate of the coordinate [N m s/rad or N s/m].", 2, default=0.0)
     target_rate: Expression | None = optional(
         "Rate of the target, for the derivative part [rad/s or m/s]; left out: zero.", "0.2*cos(t)"
     )
@@ -55,14 +54,13 @@ class Pid(Described):
         "Gain of back-calculation at the limit: rate at which the integral part gives way [1/s].", 1
     )
 
-    @model_validator(mode="after")
-    def _effective(self) -> "Pid":
+    @complete
+    def _effective(self) -> None:
         integral, rate = self.ki.literal != 0.0, self.kd.literal != 0.0
         require_one("kp, ki or kd", not integral and not rate and self.kp.literal == 0.0)
         require_one("kd beside filter", self.filter is not None and not rate)
         require_one("kd beside target_rate", self.target_rate is not None and not rate)
         require_one("ki and limit beside anti_windup", self.anti_windup is not None and not (integral and self.limit))
-        return self
 
 
 class DcMotor(Described):
@@ -76,9 +74,9 @@ class DcMotor(Described):
         "Inductance of the winding [H]; left out: the current follows at once.", 1e-4
     )
     torque_constant: Number = field("Torque over current, and voltage over speed [N m/A, V s/rad].", 0.05)
-    gear: Number = field("Turns of the rotor for one of the coordinate.", 30, default=_ONE)
+    gear: Number = field("Turns of the rotor for one of the coordinate.", 30, default=1.0)
     rotor_inertia: NotNegative | None = optional("Moment of inertia of the rotor [kg m^2].", 1e-5)
-    initial: Number = field("Current at the start [A].", 2.0, default=ZERO)
+    initial: Number = field("Current at the start [A].", 2.0, default=0.0)
 
     _effective = needs(
         "inductance beside initial: without one the current follows at once",
@@ -93,7 +91,7 @@ class Delay(Described):
     input: Expression = field("The signal: an expression.", "hip.angle")
     time: Positive = field("How long ago [s].", 0.02)
     order: Annotated[int, Field(ge=1, le=8)] = field("Order of the approximation, states that it has.", 4, default=3)
-    initial: Number = field("Value of the signal before the start.", 0.1, default=ZERO)
+    initial: Number = field("Value of the signal before the start.", 0.1, default=0.0)
     unit: Unit = field("SI unit, for tables and result files.", "rad", default="")
 
 

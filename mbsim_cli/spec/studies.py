@@ -152,7 +152,7 @@ class Optimization(Described):
     tolerance: Positive = field(
         "Residual of the optimality conditions that is enough, relative to the gradient at the start.",
         1e-6,
-        default=Number(1e-6),
+        default=1e-6,
     )
     starts: int = field(
         "Number of searches: the first from the values of the file, others from points of a fixed sequence within the "
@@ -191,11 +191,9 @@ class MeasuredColumn(Spec):
         "auto",
         default="auto",
     )
-    offset: Number = field("Reading where the sensor shows zero.", "b0", default=Number(0.0))
-    scale: Number = field(
-        "Reading divided by the value of the sensor; 1000 for millimetres.", "s0", default=Number(1.0)
-    )
-    delay: Number = field("Time by which the reading lags behind the motion [s].", "d0", default=Number(0.0))
+    offset: Number = field("Reading where the sensor shows zero.", "b0", default=0.0)
+    scale: Number = field("Reading divided by the value of the sensor; 1000 for millimetres.", "s0", default=1.0)
+    delay: Number = field("Time by which the reading lags behind the motion [s].", "d0", default=0.0)
 
 
 class Measurement(Described):
@@ -206,7 +204,7 @@ class Measurement(Described):
     time: named.Text = field(
         "Column of the times, which the time of the analysis counts from zero.", "t", default="time"
     )
-    time_scale: Positive = field("Factor on the times, to seconds.", 0.001, default=Number(1.0))
+    time_scale: Positive = field("Factor on the times, to seconds.", 0.001, default=1.0)
     between: Pair[Number] | None = optional("First and last time that is used [s]; default all of them.", [0.1, 2])
     parameters: dict[named.Varied, Number] = field(
         "Values of parameters in this run, numbers or expressions of others.",
@@ -241,7 +239,7 @@ class Fit(Described):
     loss_scale: Positive | None = optional("Residual over sigma from which on a robust loss counts less; default 1.", 2)
     evaluations: int = field("Evaluations of the model at most.", 100, default=200, ge=1, le=1_000_000)
     tolerance: Positive = field(
-        "Relative change of the sum of squares and of the parameters that ends the search.", 1e-10, default=Number(1e-8)
+        "Relative change of the sum of squares and of the parameters that ends the search.", 1e-10, default=1e-8
     )
 
     @property
