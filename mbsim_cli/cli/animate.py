@@ -16,42 +16,35 @@ if TYPE_CHECKING:
 
 SIZES = (64, 4096)  # pixels
 SIZE = "640x480"
-ResultPath = Annotated[Path, options.file_argument("RESULT.h5", "Result file.")]
 Output = Annotated[
-    Path | None, options.output_option("OUT.gif|mp4|pvd", "Moving picture, or meshes for viewers.", "RESULT.gif here")
+    Path | None, options.output("OUT.gif|mp4|pvd", "Moving picture, or meshes for viewers.", "RESULT.gif here")
 ]
-Trace = Annotated[
-    list[str] | None, options.value_option("BODY.POINT", "Point that leaves a trace; repeat for more.", False)
-]
+Trace = Annotated[list[str] | None, options.value("BODY.POINT", "Point that leaves a trace; repeat for more.", False)]
 ViewOption = Annotated[
     str | None,
-    options.value_option(
+    options.value(
         "xy|xz|yz|AZ,EL",
         "Plane, or azimuth and elevation of the eye in degrees.",
         "the plane of a plane motion, else -60,20",
     ),
 ]
-Follow = Annotated[str | None, options.value_option("BODY", "Body that the camera moves with.", False)]
 Exaggerate = Annotated[
-    float | None, options.value_option("FACTOR", "Draw deformations of meshes, or a mode, this much larger.", "1")
+    float | None, options.value("FACTOR", "Draw deformations of meshes, or a mode, this much larger.", "1")
 ]
-Mode = Annotated[int | None, options.value_option("K", "Draw mode K of an analysis of modes, slowly.", False, min=1)]
-Speed = Annotated[float, typer.Option(metavar="X", help="Seconds of motion in a second of the picture.")]
-Fps = Annotated[float, typer.Option(metavar="N", min=1, max=100, help="Frames in a second of the picture.")]
-Size = Annotated[str | None, options.value_option("WxH", "Pixels.", SIZE)]
+Mode = Annotated[int | None, options.value("K", "Draw mode K of an analysis of modes, slowly.", False, min=1)]
 
 
 def command(
-    result: ResultPath,
+    result: Annotated[Path, options.file("RESULT.h5", "Result file.")],
     output: Output = None,
     trace: Trace = None,
     view: ViewOption = None,
-    follow: Follow = None,
+    follow: Annotated[str | None, options.value("BODY", "Body that the camera moves with.", False)] = None,
     exaggerate: Exaggerate = None,
     mode: Mode = None,
-    speed: Speed = 1.0,
-    fps: Fps = 25.0,
-    size: Size = None,
+    speed: Annotated[float, typer.Option(metavar="X", help="Seconds of motion in a second of the picture.")] = 1.0,
+    fps: Annotated[float, typer.Option(metavar="N", min=1, max=100, help="Frames in a second of the picture.")] = 25.0,
+    size: Annotated[str | None, options.value("WxH", "Pixels.", SIZE)] = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,

@@ -38,18 +38,16 @@ Without = Annotated[
         metavar="METHOD", help="Leave out the comparison with a method, as its kernels may take long to compile."
     ),
 ]
-Sensitivity = Annotated[Literal["ddm", "adjoint"], typer.Option(help="Method whose gradients are checked.")]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random direction.")]
 
 
 @options.replacing(*options.ANALYSIS, "threads")
 def command(
     models: options.ModelPaths,
-    sensitivity: Sensitivity = "ddm",
+    sensitivity: Annotated[Literal["ddm", "adjoint"], typer.Option(help="Method whose gradients are checked.")] = "ddm",
     settings: "options.Settings" = options.STATED,
     all_numbers: options.AllNumbers = False,
     without: Without = None,
-    seed: Seed = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random direction.")] = 0,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -10,8 +10,7 @@ from mbsim_cli.cli.output import Terminal, print_report, say, tell
 from mbsim_cli.errors import InputOutputError, UsageError
 
 Models = Annotated[
-    list[Path] | None,
-    options.file_argument("[MODEL.yaml...]", "Model files; --all without any takes small models of its own."),
+    list[Path] | None, options.file("[MODEL.yaml...]", "Model files; --all without any takes small models of its own.")
 ]
 Every = Annotated[bool, typer.Option("--all", help="For every formulation and integrator, not only the file's own.")]
 Lanes = Annotated[
@@ -22,11 +21,10 @@ Lanes = Annotated[
 ]
 Into = Annotated[
     Path | None,
-    options.value_option(
+    options.value(
         "DIR",
         "Copy the kernels to DIR, for the level MBSIM_PROCESSOR; pip installs mbsim_cli/prebuilt of a clone.",
         False,
-        readable=False,
     ),
 ]
 

@@ -11,7 +11,6 @@ from mbsim_cli.errors import UsageError, counted
 
 ROBOTS = {"urdf": "urdf", "mjcf": "xml"}  # endings of files
 TABLES = {"csv": "csv", "parquet": "parquet", "mat": "mat", "netcdf": "nc"}
-Source = Annotated[Path, options.file_argument("RESULT.h5|MODEL.yaml", "Result, or model file.")]
 Histories = Annotated[
     list[str] | None,
     typer.Argument(
@@ -23,18 +22,16 @@ To = Annotated[
     Literal["csv", "parquet", "mat", "netcdf", "urdf", "mjcf"],
     typer.Option(help="Format: urdf and mjcf for models, the others for results.", show_default=False),
 ]
-Output = Annotated[Path | None, options.output_option("OUT", "File.", "SOURCE.KIND here")]
 Derivatives = Annotated[bool, typer.Option("--derivatives", help="Add derivatives of histories by the parameters.")]
-Poses = Annotated[bool, typer.Option("--poses", help="Add place and Euler parameters of every body.")]
 
 
 def command(
-    source: Source,
+    source: Annotated[Path, options.file("RESULT.h5|MODEL.yaml", "Result, or model file.")],
     to: To,
     names: Histories = None,
-    output: Output = None,
+    output: Annotated[Path | None, options.output("OUT", "File.", "SOURCE.KIND here")] = None,
     derivatives: Derivatives = False,
-    poses: Poses = False,
+    poses: Annotated[bool, typer.Option("--poses", help="Add place and Euler parameters of every body.")] = False,
     parameter: options.Overrides = None,
     keys: options.SetKeys = None,
     json: options.Json = False,

@@ -14,16 +14,9 @@ if TYPE_CHECKING:
     from mbsim_cli.study.model import Model
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Fit of the file.", show_default="the only one")]
-Save = Annotated[
-    Path | None, options.value_option("OUT.yaml", "Write the model file with the estimates.", False, readable=False)
-]
-Picture = Annotated[
-    Path | None, options.value_option("OUT.png|svg|pdf", "Draw readings, model and residuals.", False, readable=False)
-]
-Output = Annotated[
-    Path | None, options.output_option("OUT.json", "Write findings and readings, for mbsim report.", False)
-]
-Evaluations = Annotated[int | None, options.value_option("N", "Evaluations at most.", min=1)]
+Save = Annotated[Path | None, options.value("OUT.yaml", "Write the model file with the estimates.", False)]
+Picture = Annotated[Path | None, options.value("OUT.png|svg|pdf", "Draw readings, model and residuals.", False)]
+Output = Annotated[Path | None, options.output("OUT.json", "Write findings and readings, for mbsim report.", False)]
 
 
 @options.replacing(*options.ANALYSIS[:-1], "threads")
@@ -33,7 +26,7 @@ def command(
     output: Output = None,
     save_model: Save = None,
     picture: Picture = None,
-    evaluations: Evaluations = None,
+    evaluations: Annotated[int | None, options.value("N", "Evaluations at most.", min=1)] = None,
     settings: "options.Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,

@@ -11,24 +11,17 @@ from mbsim_cli.cli.output import print_written
 from mbsim_cli.errors import counted
 
 NAME = "import"
-Source = Annotated[Path, options.file_argument("ROBOT.urdf|.sdf|.xml", "URDF, SDF or MJCF.")]
-Output = Annotated[Path | None, options.output_option("MODEL.yaml", "File.", "ROBOT.yaml here")]
 Base = Annotated[
-    Literal["fixed", "floating"] | None, options.value_option(None, "Root links.", "fixed for URDF, as stated for SDF")
+    Literal["fixed", "floating"] | None, options.value(None, "Root links.", "fixed for URDF, as stated for SDF")
 ]
-Loops = Annotated[
-    Path | None, options.value_option("LOOPS.yaml", "Joints that close loops of the robot.", False, readable=False)
-]
-
-Stops = Annotated[bool, typer.Option("--stops", help="Let limits of joints act as stops, not as comments.")]
 
 
 def command(
-    source: Source,
-    output: Output = None,
+    source: Annotated[Path, options.file("ROBOT.urdf|.sdf|.xml", "URDF, SDF or MJCF.")],
+    output: Annotated[Path | None, options.output("MODEL.yaml", "File.", "ROBOT.yaml here")] = None,
     base: Base = None,
-    loops: Loops = None,
-    stops: Stops = False,
+    loops: Annotated[Path | None, options.value("LOOPS.yaml", "Joints that close loops of the robot.", False)] = None,
+    stops: Annotated[bool, typer.Option("--stops", help="Let limits of joints act as stops, not as comments.")] = False,
     json: options.Json = False,
     force: options.Replace = False,
 ) -> None:

@@ -35,14 +35,12 @@ def names(incomplete: str = "") -> list[str]:
 Name = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Template.", show_default=False, autocompletion=names)
 ]
-File = Annotated[Path | None, options.file_argument("[FILE]", "Write here, not to NAME.yaml.")]
-List = Annotated[bool, typer.Option("--list", help="List the templates, as without NAME.")]
 
 
 def command(
     name: Name = None,
-    file: File = None,
-    listed: List = False,
+    file: Annotated[Path | None, options.file("[FILE]", "Write here, not to NAME.yaml.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the templates, as without NAME.")] = False,
     json: options.Json = False,
     force: options.Replace = False,
 ) -> None:

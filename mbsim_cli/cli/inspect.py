@@ -44,9 +44,7 @@ def _numbers(values: list[float]) -> str:
 
 # The command.
 
-ResultPath = Annotated[
-    Path, options.file_argument("RESULT.h5|BODY", "Result, or standard input data (.sid.h5, .SID_FEM).")
-]
+ResultPath = Annotated[Path, options.file("RESULT.h5|BODY", "Result, or standard input data (.sid.h5, .SID_FEM).")]
 
 
 LengthUnit = Annotated[

@@ -15,10 +15,7 @@ At = Annotated[
         metavar="T|equilibrium|start", help="About a time of the motion [s], the static equilibrium, or the start."
     ),
 ]
-Inputs = Annotated[str | None, options.value_option("F1,law", "Forces, and laws of forces, that are inputs.", "none")]
-Outputs = Annotated[str | None, options.value_option("r.y,v", "Sensors that are outputs.", "all sensors")]
-To = Annotated[Literal["h5", "npz", "mat"] | None, options.value_option(None, "Format.", "that of -o, else h5")]
-Output = Annotated[Path | None, options.output_option("X.h5|X.npz|X.mat", "File.", "MODEL.lin.FORMAT here")]
+Inputs = Annotated[str | None, options.value("F1,law", "Forces, and laws of forces, that are inputs.", "none")]
 
 
 @options.replacing(*options.MODEL)
@@ -26,9 +23,9 @@ def command(
     model: options.ModelPath,
     at: At = "equilibrium",
     inputs: Inputs = None,
-    outputs: Outputs = None,
-    to: To = None,
-    output: Output = None,
+    outputs: Annotated[str | None, options.value("r.y,v", "Sensors that are outputs.", "all sensors")] = None,
+    to: Annotated[Literal["h5", "npz", "mat"] | None, options.value(None, "Format.", "that of -o, else h5")] = None,
+    output: Annotated[Path | None, options.output("X.h5|X.npz|X.mat", "File.", "MODEL.lin.FORMAT here")] = None,
     settings: "options.Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,

@@ -19,7 +19,6 @@ Name = Annotated[
         autocompletion=completion.optimizations,
     ),
 ]
-Output = Annotated[Path | None, options.output_option("OUT.h5", "Result of the best design.", "MODEL-NAME.h5")]
 Save = Annotated[
     Path | None,
     typer.Option(
@@ -27,13 +26,10 @@ Save = Annotated[
     ),
 ]
 Algorithm = Annotated[
-    Literal["auto", "slsqp", "trust-constr", "ipopt", "mma"] | None,
-    options.value_option(None, "Algorithm of the search."),
+    Literal["auto", "slsqp", "trust-constr", "ipopt", "mma"] | None, options.value(None, "Algorithm of the search.")
 ]
-Evaluations = Annotated[int | None, options.value_option("N", "Analyses at most.", min=1)]
 Sensitivity = Annotated[
-    Literal["ddm", "adjoint", "auto"] | None,
-    options.value_option(None, "Method of the gradients.", "as in the file, or auto"),
+    Literal["ddm", "adjoint", "auto"] | None, options.value(None, "Method of the gradients.", "as in the file, or auto")
 ]
 
 
@@ -41,10 +37,10 @@ Sensitivity = Annotated[
 def command(
     model: options.ModelPath,
     name: Name = None,
-    output: Output = None,
+    output: Annotated[Path | None, options.output("OUT.h5", "Result of the best design.", "MODEL-NAME.h5")] = None,
     save_model: Save = None,
     algorithm: Algorithm = None,
-    evaluations: Evaluations = None,
+    evaluations: Annotated[int | None, options.value("N", "Analyses at most.", min=1)] = None,
     sensitivity: Sensitivity = None,
     settings: "options.Settings" = options.STATED,
     json: options.Json = False,

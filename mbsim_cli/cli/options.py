@@ -110,23 +110,26 @@ Integrator = Literal["rk4", "dop853", "esdirk", "auto"]
 Method = Literal["none", "ddm", "adjoint", "auto", "fd"]  # of gradients
 
 
-def file_argument(metavar: str, help: str) -> Any:
+def file(metavar: str, help: str) -> Any:
     """An argument that names a file or folder; whether it is readable is checked by the command, not by typer."""
     return typer.Argument(metavar=metavar, help=help, show_default=False, readable=False)
 
 
-def output_option(metavar: str, help: str, show_default: str | bool) -> Any:
+def output(metavar: str, help: str, show_default: str | bool) -> Any:
     """The option ``-o``: the file or folder to write; ``show_default`` is the default in the help."""
     return typer.Option("-o", "--output", metavar=metavar, help=help, show_default=show_default, readable=False)
 
 
-def value_option(metavar: str | None, help: str, show_default: str | bool = "as in the file", **more: Any) -> Any:
-    """An option with a value, None by default; ``show_default`` says in the help what that means."""
-    return typer.Option(metavar=metavar, help=help, show_default=show_default, **more)
+def value(metavar: str | None, help: str, show_default: str | bool = "as in the file", **more: Any) -> Any:
+    """An option with a value, None by default; ``show_default`` says in the help what that means.
+
+    Whether a file is readable is checked by the command.
+    """
+    return typer.Option(metavar=metavar, help=help, show_default=show_default, readable=False, **more)
 
 
-ModelPath = Annotated[Path, file_argument("MODEL.yaml", "Model file.")]
-ModelPaths = Annotated[list[Path], file_argument("MODEL.yaml...", "Model files.")]
+ModelPath = Annotated[Path, file("MODEL.yaml", "Model file.")]
+ModelPaths = Annotated[list[Path], file("MODEL.yaml...", "Model files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.")]
 Overrides = Annotated[
@@ -151,27 +154,9 @@ SetKeys = Annotated[
         autocompletion=completion.set_keys,
     ),
 ]
-FormulationOption = Annotated[Formulation | None, value_option(None, "Formulation.")]
-IntegratorOption = Annotated[Integrator | None, value_option(None, "Integrator, if the formulation has a choice.")]
-Tolerance = Annotated[float | None, value_option("TOL", "Relative tolerance of the motion.")]
-Step = Annotated[str | None, value_option("H|auto", "Time step [s]; auto: halved until --accuracy holds.")]
-Accuracy = Annotated[
-    float | None,
-    value_option(
-        "A",
-        "Relative error allowed; sets tolerance and integrator, or the step of --step auto.",
-        "as in the file, or 1e-4",
-    ),
-]
-Memory = Annotated[str | None, value_option("SIZE", "Memory for the adjoint's record of a run, as 500MB.", "256MB")]
-Duration = Annotated[float | None, value_option("T", "Duration [s].")]
 AllNumbers = Annotated[bool, typer.Option("--all-numbers", help="Take gradients by every number of the model file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
 Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]
-Threads = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Threads of the linear algebra, compression and estimates of errors."),
-]
 
 
 def begun() -> float:
@@ -246,14 +231,24 @@ def _memory_of(text: str | None) -> float | None:
 _SHARED: dict[str, Any] = {
     "parameter": Overrides,
     "set": SetKeys,
-    "formulation": FormulationOption,
-    "integrator": IntegratorOption,
-    "tolerance": Tolerance,
-    "step": Step,
-    "accuracy": Accuracy,
-    "duration": Duration,
-    "memory": Memory,
-    "threads": Threads,
+    "formulation": Annotated[Formulation | None, value(None, "Formulation.")],
+    "integrator": Annotated[Integrator | None, value(None, "Integrator, if the formulation has a choice.")],
+    "tolerance": Annotated[float | None, value("TOL", "Relative tolerance of the motion.")],
+    "step": Annotated[str | None, value("H|auto", "Time step [s]; auto: halved until --accuracy holds.")],
+    "accuracy": Annotated[
+        float | None,
+        value(
+            "A",
+            "Relative error allowed; sets tolerance and integrator, or the step of --step auto.",
+            "as in the file, or 1e-4",
+        ),
+    ],
+    "duration": Annotated[float | None, value("T", "Duration [s].")],
+    "memory": Annotated[str | None, value("SIZE", "Memory for the adjoint's record of a run, as 500MB.", "256MB")],
+    "threads": Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Threads of the linear algebra, compression and estimates of errors."),
+    ],
 }
 MODEL = ("parameter", "set")  # for commands that do not analyse the model
 ANALYSIS = tuple(name for name in _SHARED if name != "threads")

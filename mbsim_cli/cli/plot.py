@@ -28,32 +28,26 @@ Arguments = Annotated[
         autocompletion=completion.histories,
     ),
 ]
-Output = Annotated[Path | None, options.output_option("OUT.png|svg|pdf", "Picture.", "RESULT.png here")]
 By = Annotated[
     str | None,
-    options.value_option(
+    options.value(
         "PARAM[,PARAM...]", "Draw derivatives by these parameters; of torques also by coordinates and rates.", False
     ),
 ]
-Over = Annotated[str | None, options.value_option("NAME", "Draw histories over this one, instead of time.", False)]
-Gradient = Annotated[bool, typer.Option("--gradient", help="Draw the gradients of the objectives as bars.")]
 Field = Annotated[
-    str | None,
-    options.value_option("NAME", "Draw a field of a result or BODY.sid.h5; OBJECTIVE.NAME: derivatives.", False),
+    str | None, options.value("NAME", "Draw a field of a result or BODY.sid.h5; OBJECTIVE.NAME: derivatives.", False)
 ]
-Labels = Annotated[list[str] | None, options.value_option("TEXT", "Name of a result; repeat for each.", "its file")]
-List = Annotated[bool, typer.Option("--list", help="List what can be drawn.")]
 
 
 def command(
     arguments: Arguments,
-    output: Output = None,
-    over: Over = None,
+    output: Annotated[Path | None, options.output("OUT.png|svg|pdf", "Picture.", "RESULT.png here")] = None,
+    over: Annotated[str | None, options.value("NAME", "Draw histories over this one, instead of time.", False)] = None,
     by: By = None,
-    gradient: Gradient = False,
+    gradient: Annotated[bool, typer.Option("--gradient", help="Draw the gradients of the objectives as bars.")] = False,
     field: Field = None,
-    label: Labels = None,
-    list_: List = False,
+    label: Annotated[list[str] | None, options.value("TEXT", "Name of a result; repeat for each.", "its file")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List what can be drawn.")] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,

@@ -12,7 +12,7 @@ from mbsim_cli.errors import UsageError
 BodyName = Annotated[
     str | None, typer.Argument(metavar="[BODY]", help="Flexible body; needed where there are several.")
 ]
-Output = Annotated[Path | None, options.output_option("X.sid.h5|X.SID_FEM|X.vtu", "File to write.", "BODY.sid.h5 here")]
+Output = Annotated[Path | None, options.output("X.sid.h5|X.SID_FEM|X.vtu", "File to write.", "BODY.sid.h5 here")]
 NoDerivatives = Annotated[bool, typer.Option("--no-derivatives", help="Leave out derivatives by parameters.")]
 
 

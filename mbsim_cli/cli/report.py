@@ -9,16 +9,15 @@ from mbsim_cli.errors import UsageError
 
 Source = Annotated[
     Path,
-    options.file_argument(
+    options.file(
         "RESULT.h5|STUDY|FIT.json", "Result of run or optimize; study.h5 or the folder of a study; what fit -o wrote."
     ),
 ]
-Output = Annotated[Path | None, options.output_option("OUT.html", "Page.", "SOURCE.html here")]
 
 
 def command(
     source: Source,
-    output: Output = None,
+    output: Annotated[Path | None, options.output("OUT.html", "Page.", "SOURCE.html here")] = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,

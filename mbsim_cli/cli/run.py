@@ -50,19 +50,17 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
 
 # ``mbsim run``: the analysis that the file declares, its gradients, and the result file.
 
-Output = Annotated[Path | None, options.output_option("OUT.h5", "Result file.", "MODEL.h5 here")]
-Sensitivity = Annotated[options.Method | None, options.value_option(None, "How to compute gradients.")]
 
 AROUND = {"equilibrium": "the equilibrium", "start": "the start"}
 
-Top = Annotated[int | None, options.value_option("N", "Numbers that the table of --all-numbers shows.", "20", min=1)]
+Top = Annotated[int | None, options.value("N", "Numbers that the table of --all-numbers shows.", "20", min=1)]
 
 
 @options.replacing(*options.ANALYSIS, "threads")
 def command(
     model: options.ModelPath,
-    output: Output = None,
-    sensitivity: Sensitivity = None,
+    output: Annotated[Path | None, options.output("OUT.h5", "Result file.", "MODEL.h5 here")] = None,
+    sensitivity: Annotated[options.Method | None, options.value(None, "How to compute gradients.")] = None,
     all_numbers: options.AllNumbers = False,
     top: Top = None,
     settings: "options.Settings" = options.STATED,

@@ -155,39 +155,33 @@ def _time(seconds: float) -> str:
 
 # ``mbsim sweep``: parameter studies, planned and computed.
 
-Folder = Annotated[Path, options.file_argument("DIR", "Folder of a study.")]
+Folder = Annotated[Path, options.file("DIR", "Folder of a study.")]
 Jobs = Annotated[
     int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Worker processes; 0: one for each processor.")
 ]
 ShardOption = Annotated[
-    str | None, options.value_option("I/N", "Compute shard I of N only.", "that of a task of a SLURM array")
+    str | None, options.value("I/N", "Compute shard I of N only.", "that of a task of a SLURM array")
 ]
-Retry = Annotated[int | None, options.value_option("K", "Retries per case after a crash or an I/O error.", "1", min=0)]
-Timeout = Annotated[float | None, options.value_option("S", "Seconds that a case may take.", "no limit")]
-MaxFailures = Annotated[
-    int | None, options.value_option("K", "End when more than K cases have failed.", "never", min=0)
-]
+Retry = Annotated[int | None, options.value("K", "Retries per case after a crash or an I/O error.", "1", min=0)]
+Timeout = Annotated[float | None, options.value("S", "Seconds that a case may take.", "no limit")]
+MaxFailures = Annotated[int | None, options.value("K", "End when more than K cases have failed.", "never", min=0)]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="End when a case fails.")]
-Dask = Annotated[str | None, options.value_option("ADDRESS", "Compute on a Dask cluster.", "on this machine")]
+Dask = Annotated[str | None, options.value("ADDRESS", "Compute on a Dask cluster.", "on this machine")]
 Study = Annotated[
     str | None,
     typer.Argument(
         metavar="[STUDY]", help="Study of the file.", show_default="the only one", autocompletion=completion.studies
     ),
 ]
-Output = Annotated[Path | None, options.output_option("DIR", "Folder.", "MODEL-STUDY here")]
-Csv = Annotated[Path | None, options.value_option("FILE", "File of cases, a row of values for each.", readable=False)]
 Grid = Annotated[
-    list[str] | None, options.value_option("NAME=A:B:N", "Values of a grid, or NAME=A,B,C; repeat for more.", False)
+    list[str] | None, options.value("NAME=A:B:N", "Values of a grid, or NAME=A,B,C; repeat for more.", False)
 ]
 Keep = Annotated[
-    Literal["objectives", "sensors", "full"] | None, options.value_option(None, "Results to store for each case.")
+    Literal["objectives", "sensors", "full"] | None, options.value(None, "Results to store for each case.")
 ]
-Sensitivity = Annotated[Literal["none", "ddm"] | None, options.value_option(None, "Gradients in each case.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else.")
 ]
-StartAgain = Annotated[bool, typer.Option("--force", help="Start again if the folder holds another study.")]
 
 DEFAULT = "run"
 NOT_STARTED = "{} is a study that is planned already; give the model file to plan another"
@@ -218,13 +212,13 @@ def command(
         Path, typer.Argument(metavar="MODEL.yaml|DIR", help="Model file, or folder of a study.", readable=False)
     ],
     study: Study = None,
-    output: Output = None,
+    output: Annotated[Path | None, options.output("DIR", "Folder.", "MODEL-STUDY here")] = None,
     jobs: Jobs = 1,
     shard: ShardOption = None,
-    csv: Csv = None,
+    csv: Annotated[Path | None, options.value("FILE", "File of cases, a row of values for each.")] = None,
     grid: Grid = None,
     keep: Keep = None,
-    sensitivity: Sensitivity = None,
+    sensitivity: Annotated[Literal["none", "ddm"] | None, options.value(None, "Gradients in each case.")] = None,
     settings: "options.Settings" = options.STATED,
     retry: Retry = None,
     case_timeout: Timeout = None,
@@ -234,7 +228,7 @@ def command(
     dry_run: DryRun = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
-    force: StartAgain = False,
+    force: Annotated[bool, typer.Option("--force", help="Start again if the folder holds another study.")] = False,
 ) -> None:
     """Run a parameter study, or continue it."""
     begun = options.begun()
@@ -361,7 +355,7 @@ def collect(
 def extract(
     folder: Folder,
     case: Annotated[int, typer.Argument(metavar="CASE", min=0, help="Number of a case.", show_default=False)],
-    output: Annotated[Path | None, options.output_option("OUT.h5", "Result file.", "DIR/case-CASE.h5")] = None,
+    output: Annotated[Path | None, options.output("OUT.h5", "Result file.", "DIR/case-CASE.h5")] = None,
     force: options.Force = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -383,7 +377,7 @@ def script(
         typer.Option(metavar="N", min=1, help="Shards of the study.", show_default="8, or as many as there are cases"),
     ] = None,
     jobs: Jobs = 1,
-    output: Annotated[Path | None, options.output_option("FILE", "Script.", "DIR/job.sh")] = None,
+    output: Annotated[Path | None, options.output("FILE", "Script.", "DIR/job.sh")] = None,
     json: options.Json = False,
 ) -> None:
     """Write a job script that computes the study in shards."""

@@ -12,19 +12,16 @@ from mbsim_cli.cli.output import emit, flush, say, tell
 from mbsim_cli.errors import MbsimError, ModelError, UsageError, os_errors
 
 MODELS = (".yaml", ".yml")
-Source = Annotated[
-    Path, options.file_argument("MODEL.yaml|RESULT.h5|STUDY|FIT.json", "Model file, or what mbsim report takes.")
-]
+Source = Annotated[Path, options.file("MODEL.yaml|RESULT.h5|STUDY|FIT.json", "Model file, or what mbsim report takes.")]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page, or only print where it is.")]
 Live = Annotated[bool, typer.Option("--live", help="Serve a model, and reload the page when its file changes.")]
-Port = Annotated[int | None, options.value_option("N", "Port of --live.", "any that is free", min=1, max=65535)]
 
 
 def command(
     source: Source,
     browser: Browser = True,
     live: Live = False,
-    port: Port = None,
+    port: Annotated[int | None, options.value("N", "Port of --live.", "any that is free", min=1, max=65535)] = None,
     parameter: options.Overrides = None,
     keys: options.SetKeys = None,
     json: options.Json = False,
