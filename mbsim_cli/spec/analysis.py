@@ -265,9 +265,6 @@ class InverseDynamics(Spec):
 # Kinematic analysis: laws determine the whole motion, over time or over a range of coordinates.
 
 
-SECOND = Number(1.0)
-
-
 class Range(Spec):
     """A range of a coordinate, from end to end at a constant rate."""
 
@@ -294,7 +291,7 @@ class Kinematics(Spec):
     @property
     def lasts(self) -> Number:
         """Duration."""
-        return SECOND if self.duration is None else self.duration
+        return Number(1.0) if self.duration is None else self.duration
 
     @property
     def intervals(self) -> int:

@@ -16,6 +16,7 @@ from mbsim_cli.spec.model_file import ModelFile
 Scalar = Any  # float, or complex with a step
 Vector = tuple[Scalar, ...]  # three
 Matrix = tuple[Vector, ...]  # three rows
+Pair = tuple[Vector, Vector]  # of the first body and of the second
 
 ZERO: Vector = (0.0, 0.0, 0.0)
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -136,9 +137,7 @@ def _half_turn(axis: Vector) -> Matrix:
     )
 
 
-def axis_frames(
-    axis_a: Vector, axis_b: Vector, reference: tuple[Vector, Vector] | None = None
-) -> tuple[Matrix, Matrix]:
+def axis_frames(axis_a: Vector, axis_b: Vector, reference: Pair | None = None) -> tuple[Matrix, Matrix]:
     """Joint frames on both bodies, z along the axes; they coincide at zero angle.
 
     Zero is where the references coincide, or else where the minimal rotation carries the axis of b onto that of a.
@@ -153,9 +152,7 @@ def axis_frames(
     return product(product(_half_turn(unit(add(b, a))), _half_turn(b)), turned), frame_b
 
 
-def universal_frames(
-    axis_a: Vector, axis_b: Vector, reference: tuple[Vector, Vector] | None = None
-) -> tuple[Matrix, Matrix]:
+def universal_frames(axis_a: Vector, axis_b: Vector, reference: Pair | None = None) -> tuple[Matrix, Matrix]:
     """Frames of a universal joint: z_a along the axis fixed in a, x_b along the axis fixed in b.
 
     At zero angles x_a points along the axis of b and z_b along that of a: as near to the references as the axes allow,

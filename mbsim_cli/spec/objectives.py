@@ -141,10 +141,8 @@ class Check(Described):
     @complete
     def _one_kind(self) -> None:
         kinds = (self.objective, self.sensor, self.redundant_constraints, self.mobility, self.agreement or None)
-        require_one(
-            "one of objective, sensor, redundant_constraints, mobility and agreement",
-            sum(k is not None for k in kinds) != 1,
-        )
+        count = sum(kind is not None for kind in kinds)
+        require_one("one of objective, sensor, redundant_constraints, mobility and agreement", count != 1)
         require_one("agreement beside objectives", bool(self.objectives) and not self.agreement)
         compared = self.value is not None or bool(self.gradient) or bool(self.field_gradient)
         require_one("objective beside value or gradient", self.objective is None and compared)

@@ -2,33 +2,22 @@
 
 from typing import ClassVar, Literal
 
+from mbsim_cli.spec import joints
 from mbsim_cli.spec.base import field, named, optional
 from mbsim_cli.spec.bodies import Orientation
 from mbsim_cli.spec.expressions.number import Number, Pair, Vector
-from mbsim_cli.spec.joints import (
-    EULER_NAMES,
-    AboutAxis,
-    AngleInitial,
-    AnyJoint,
-    AtPoint,
-    CylindricalInitial,
-    Friction,
-    Initial,
-    PointOrPair,
-    VectorOrPair,
-)
 
 # Where they start.
 
 
-class UniversalInitial(Initial):
+class UniversalInitial(joints.Initial):
     """Start of a universal joint."""
 
     angles: Pair[Number] | None = optional("Angles about the two axes [rad].", ["10 deg", 0])
     angle_rates: Pair[Number] | None = optional("Rates of the two angles [rad/s].", [0, 1])
 
 
-class SphericalInitial(Initial):
+class SphericalInitial(joints.Initial):
     """Start of a spherical joint."""
 
     orientation: Orientation | None = optional(
@@ -46,7 +35,7 @@ class FloatingInitial(SphericalInitial):
     velocity: Vector | None = optional("Rate of that position [m/s].", [1, 0, 0])
 
 
-class PlanarInitial(AngleInitial):
+class PlanarInitial(joints.AngleInitial):
     """Start of a planar joint."""
 
     position: Pair[Number] | None = optional("Displacements in the plane [m].", [0.5, 0])
@@ -56,19 +45,21 @@ class PlanarInitial(AngleInitial):
 # The joints.
 
 
-class _Rubbing(AtPoint):
-    friction: dict[named.RubbingCoordinate, Friction] | None = optional(
+class _Rubbing(joints.AtPoint):
+    friction: dict[named.RubbingCoordinate, joints.Friction] | None = optional(
         "Dry friction on its coordinates, by their names.", {"angle": {"loss": 0.8}}
     )
 
 
-class Cylindrical(AboutAxis, _Rubbing):
+class Cylindrical(joints.AboutAxis, _Rubbing):
     """Translation along an axis and rotation about it."""
 
     coordinates: ClassVar[tuple[str, ...]] = ("displacement", "angle")
     across: ClassVar[str] = "xy"
     type: Literal["cylindrical"] = field("Translation along an axis and rotation about it.", "cylindrical")
-    initial: CylindricalInitial = field("Start.", {"displacement": 0.1, "angle": 0}, default_factory=CylindricalInitial)
+    initial: joints.CylindricalInitial = field(
+        "Start.", {"displacement": 0.1, "angle": 0}, default_factory=joints.CylindricalInitial
+    )
 
 
 class Universal(_Rubbing):
@@ -80,34 +71,36 @@ class Universal(_Rubbing):
     axes: Pair[named.OwnVector] = field(
         "Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"]
     )
-    reference: VectorOrPair | None = optional(
+    reference: joints.VectorOrPair | None = optional(
         "Vectors that say where the other body's axis stands at zero angles, one of each body.", ["x", "z"]
     )
     initial: UniversalInitial = field("Start.", {"angles": ["10 deg", 0]}, default_factory=UniversalInitial)
 
 
-class Spherical(AtPoint):
+class Spherical(joints.AtPoint):
     """Rotation about a point, by Euler parameters."""
 
-    coordinates: ClassVar[tuple[str, ...]] = EULER_NAMES
+    coordinates: ClassVar[tuple[str, ...]] = joints.EULER_NAMES
     across: ClassVar[str] = "xyz"
     type: Literal["spherical"] = field("Rotation about a point.", "spherical")
-    friction: Friction | None = optional(
+    friction: joints.Friction | None = optional(
         "Dry friction: a torque against the relative angular velocity.", {"dynamic": 0.1, "radius": 0.02}
     )
     initial: SphericalInitial = field("Start.", {"angular_velocity": [0, 0, 5]}, default_factory=SphericalInitial)
 
 
-class Floating(AnyJoint):
+class Floating(joints.AnyJoint):
     """All six motions: a free body."""
 
-    coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "z", *EULER_NAMES)
+    coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "z", *joints.EULER_NAMES)
     type: Literal["floating"] = field("All six motions.", "floating")
-    point: PointOrPair | None = optional("Points whose distance the translations are; default the origins.", ["O", "G"])
+    point: joints.PointOrPair | None = optional(
+        "Points whose distance the translations are; default the origins.", ["O", "G"]
+    )
     initial: FloatingInitial = field("Start.", {"position": [0, 0, 1]}, default_factory=FloatingInitial)
 
 
-class Planar(AboutAxis):
+class Planar(joints.AboutAxis):
     """Two translations in a plane and the rotation about its normal."""
 
     coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "angle")

@@ -9,17 +9,8 @@ from typing import Any, NamedTuple
 
 from mbsim_cli.spec.base import references
 from mbsim_cli.spec.bodies import Body, Cylinder, DesignPoint, Inertia, Rod
+from mbsim_cli.spec.expressions import syntax
 from mbsim_cli.spec.expressions.number import Matrix, Number, coordinate_in, is_moving, read_by, sensor_in
-from mbsim_cli.spec.expressions.syntax import (
-    KNOWN,
-    ExpressionError,
-    column,
-    dotted,
-    function_name,
-    names,
-    parse,
-    part_of,
-)
 from mbsim_cli.spec.expressions.units import Dimension, dimension_of, has_angle
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import places
@@ -93,12 +84,11 @@ def _unread(model: ModelFile) -> Iterator[Found]:
     """Parameters that nothing reads."""
     if model.derived.paths:
         return  # every number is one
-    computed = (number for path, number in model.computed if path[0] not in _OF_ITS_USE)
-    read = {name for number in computed for name in names(parse(number.text))}
+    texts = [number.text for path, number in model.computed if path[0] not in _OF_ITS_USE]
+    texts += [objective.text for objective in model.objectives.values()]
+    texts += [*model.formulas.values(), *(field.value for field in model.fields.values() if field.value)]
+    read = {name for text in texts for name in syntax.names(syntax.parse(text, vectors=True))}
     read |= {name for _, number in model.moving for name in read_by(number.text, model.derived.parts).names}
-    read |= {name for objective in model.objectives.values() for name in names(parse(objective.text, vectors=True))}
-    read |= {name for text in model.formulas.values() for name in names(parse(text, vectors=True))}
-    read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
     for name in model.parameters:
         if name not in read and ("parameters", name) not in model.derived.made:
             yield Found(("parameters", name), "nothing reads this parameter", "gradients by it are zero")
@@ -118,11 +108,11 @@ def _unused(model: ModelFile) -> Iterator[Found]:
 
 def _hidden(model: ModelFile) -> Iterator[Found]:
     """Laws with the name of a function, which an expression calls with one argument."""
-    if not (hidden := [name for name in model.laws if name in KNOWN]):
+    if not (hidden := [name for name in model.laws if name in syntax.KNOWN]):
         return
     texts = [*(number.text for _, number in model.moving), *model.formulas.values()]
     texts += [objective.text for objective in model.objectives.values()]
-    trees = [parse(text, vectors=True, motion=True) for text in texts]
+    trees = [syntax.parse(text, vectors=True, motion=True) for text in texts]
     calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
     called = {node.func.id for node in calls if isinstance(node.func, ast.Name) and len(node.args) == 1}
     for name in hidden:
@@ -277,8 +267,8 @@ def unit_sums(model: ModelFile) -> Iterator[str]:
             texts.append((("sensors", name, "value"), spec.value))
     for path, text in texts:
         try:
-            tree = parse(text, vectors=True, motion=True)
-        except ExpressionError:
+            tree = syntax.parse(text, vectors=True, motion=True)
+        except syntax.ExpressionError:
             continue
         units = _Units(model)
         units.of(tree)
@@ -310,7 +300,7 @@ class _Units:
 
     def of(self, node: ast.expr) -> Dimension | None:
         """Dimension of a value or of the entries of a vector; None where it is not known."""
-        name = part_of(node) or dotted(node) or (node.id if isinstance(node, ast.Name) else None)
+        name = syntax.part_of(node) or syntax.dotted(node) or (node.id if isinstance(node, ast.Name) else None)
         if name is not None:
             if name not in self._known:
                 unit = self._unit(name)
@@ -340,7 +330,7 @@ class _Units:
             case ast.Attribute(value=value):
                 return self.of(value)
             case ast.Call(func=ast.Name(id=called), args=arguments):
-                return self._of_call(node, function_name(called), arguments)
+                return self._of_call(node, syntax.function_name(called), arguments)
         return None
 
     def _alike(self, node: ast.expr, parts: list[ast.expr]) -> Dimension | None:
@@ -350,7 +340,7 @@ class _Units:
             first, own = known[0]
             if found != own:
                 one, other = f"{ast.unparse(first)!r} is in {_shown(own)}", f"{ast.unparse(each)!r} in {_shown(found)}"
-                self.clashes.append((f"{one} and {other}: they cannot be added or compared", column(node)))
+                self.clashes.append((f"{one} and {other}: they cannot be added or compared", syntax.column(node)))
                 return None
         return known[0][1] if len(known) == len(parts) else None
 

@@ -8,15 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import yaml
-from yaml.events import (
-    AliasEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-)
+from yaml import events
 
 # Scalars of YAML 1.2: what plain texts stand for.
 
@@ -215,23 +207,23 @@ class _Builder:
 
     def take(self, event: Any) -> None:
         kind = type(event)
-        if kind is ScalarEvent:
+        if kind is events.ScalarEvent:
             if self._stack and self._stack[-1].wants_key:
                 self._key(event)
             else:
                 self._scalar(event)
-        elif kind is MappingStartEvent:
+        elif kind is events.MappingStartEvent:
             self._open({}, event)
-        elif kind is SequenceStartEvent:
+        elif kind is events.SequenceStartEvent:
             self._open([], event)
-        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+        elif kind is events.MappingEndEvent or kind is events.SequenceEndEvent:
             closed = self._stack.pop()
             if closed.anchor:
                 self._anchors[closed.anchor] = closed.node
             self._put(closed.node)
-        elif kind is AliasEvent:
+        elif kind is events.AliasEvent:
             self._alias(event)
-        elif kind is DocumentStartEvent:
+        elif kind is events.DocumentStartEvent:
             self._documents += 1
             if self._documents > 1:
                 raise NodeError("a second document begins", *_place(event), "one model a file")
@@ -257,7 +249,7 @@ class _Builder:
             self._anchors[event.anchor] = node
         self._put(node)
 
-    def _key(self, event: ScalarEvent) -> None:
+    def _key(self, event: events.ScalarEvent) -> None:
         _require_letters(event)
         here, key, place = self._stack[-1], event.value, _place(event)
         if key in here.node.value:
@@ -282,7 +274,7 @@ class _Builder:
             self._anchors[event.anchor] = None  # until it is closed: an alias inside would contain itself
         self._stack.append(_Open(Node(value, self.file, *place), event.anchor))
 
-    def _alias(self, event: AliasEvent) -> None:
+    def _alias(self, event: events.AliasEvent) -> None:
         place = _place(event)
         self._refuse_as_key(place)
         if event.anchor not in self._anchors:

@@ -218,34 +218,32 @@ class _Reader:
         entries = listed.value
         if not isinstance(entries, list):
             hint = f"write [{entries}]" if isinstance(entries, str) else None
-            self._report(file, NodeError("must be a list", listed.line, listed.column, hint, path="include"))
+            self._refuse(listed, "must be a list", hint)
         for entry in entries if isinstance(entries, list) else []:
             if not isinstance(entry.value, str):
-                self._report(file, NodeError("must be a text", entry.line, entry.column, path="include"))
+                self._refuse(entry, "must be a text")
             elif (included := self._included(entry, file, above)) is not None:
                 own, other = root.value.get("mbsim"), included.value.get("mbsim")
                 if own is not None and other is not None and other.value != own.value:  # which the merge would hide
                     message = f"is not the version of {root.file}, which includes this file"
-                    self._report(other.file, NodeError(message, other.line, other.column, path="mbsim"))
+                    self._refuse(other, message, path="mbsim")
                 merged = laid_over(merged, included, self._keys)
         return laid_over(merged, root, self._keys)
 
     def _included(self, entry: Node, file: str, above: tuple[str, ...]) -> Node | None:
         target = os.path.normpath(os.path.join(os.path.dirname(file), entry.value))
         if os.path.realpath(target) in above:
-            self._report(file, NodeError(f"{entry.value!r} includes itself", entry.line, entry.column, path="include"))
+            self._refuse(entry, f"{entry.value!r} includes itself")
             return None
         self._files += 1
         if self._files >= MAX_FILES:
-            self._report(file, NodeError(f"more than {MAX_FILES} files", entry.line, entry.column, path="include"))
+            self._refuse(entry, f"more than {MAX_FILES} files")
             return None
         try:
             text = _bytes(target, self._texts)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            self._report(
-                file, NodeError(f"cannot read {entry.value!r}: {reason}", entry.line, entry.column, path="include")
-            )
+            self._refuse(entry, f"cannot read {entry.value!r}: {reason}")
             return None
         root = self.read(target, text, above)
         if root is not None and isinstance(root.value, dict):
@@ -253,8 +251,11 @@ class _Reader:
             root.value.pop("include", None)
             return root
         if root is not None:
-            self._report(target, NodeError("the file is not a mapping of sections", root.line, root.column))
+            self._refuse(root, "the file is not a mapping of sections", path="")
         return None
+
+    def _refuse(self, node: Node, message: str, hint: str | None = None, path: str = "include") -> None:
+        self._report(node.file, NodeError(message, node.line, node.column, hint, path))
 
     def _report(self, file: str, error: NodeError) -> None:
         excerpt = self._source.line(file, error.line)

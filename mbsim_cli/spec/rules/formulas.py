@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from mbsim_cli.spec.model_file import ModelFile
 
 
+Widths = Mapping[str, int]  # of what expressions read, by name
+
+
 def check(review: Review) -> None:
     """Report unknown names, vectors where numbers are wanted, and objectives made of themselves."""
     model = review.model
@@ -70,13 +73,7 @@ def _transfer(review: Review, path: Path, given: Transfer) -> None:
 
 
 def _formula(
-    review: Review,
-    path: Path,
-    text: str,
-    widths: Mapping[str, int],
-    what: str,
-    elsewhere: Collection[str],
-    vectors: bool = False,
+    review: Review, path: Path, text: str, widths: Widths, what: str, elsewhere: Collection[str], vectors: bool = False
 ) -> None:
     used = names(parse(text, vectors=True))
     if review.lost("sensors") or review.lost("parameters") or review.lost("constants"):

@@ -16,11 +16,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, moved, sub6
 from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, load3, load3_of, point_of, rotate, scale3, unrotate
 from mbsim_cli.kernels.algorithms.by_type import by_kind, made, predicate
-from mbsim_cli.kernels.algorithms.equations.along_measures import (
-    pull_to_signal,
-    with_signal,
-    with_signal_variation,
-)
+from mbsim_cli.kernels.algorithms.equations.along_measures import pull_to_signal, with_signal, with_signal_variation
 from mbsim_cli.kernels.algorithms.equations.constraints import between
 from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of

@@ -51,10 +51,7 @@ from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import constraint_forces, slope_variation, vary_measure_from_first
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import own_rates, rate_apply, rate_at
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, own_inertia_force
-from mbsim_cli.kernels.algorithms.equations.signals import (
-    vary_element_forces,
-    vary_multipliers,
-)
+from mbsim_cli.kernels.algorithms.equations.signals import vary_element_forces, vary_multipliers
 from mbsim_cli.kernels.algorithms.motion.about_origin import apply_to_body2, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
 from mbsim_cli.kernels.algorithms.motion.variation import parent_frame_twist
