@@ -58,10 +58,7 @@ class UsageError(MbsimError):
 
 
 class ModelError(MbsimError):
-    """A model is invalid; ``issues`` holds everything that was found wrong, in file order.
-
-    Of what is wrong in many instances of a repetition, the first one stands for all.
-    """
+    """A model is invalid; ``issues`` holds all that is wrong, in file order, one for many instances of a repetition."""
 
     exit_code = 3
 

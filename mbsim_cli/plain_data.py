@@ -6,10 +6,7 @@ from typing import Any
 
 
 def plain(value: Any, of_array: Callable[[Any], Any] | None = None) -> Any:
-    """Mappings, lists and numbers of Python; null for a number that is not finite.
-
-    ``of_array`` writes arrays of numpy, which are lists by default; numpy itself is not imported.
-    """
+    """Mappings, lists and finite numbers of Python, or null; ``of_array`` writes arrays of numpy, by default lists."""
     if isinstance(value, Mapping):
         return {str(key): plain(entry, of_array) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -81,10 +81,7 @@ def command(
 
 
 def template(name: str) -> str:
-    """Text of a template; raises UsageError for an unknown name.
-
-    Some templates are models of the repository: installed with the others, but in the folder ``models`` of a clone.
-    """
+    """Text of a template; raises UsageError for an unknown name."""
     if name not in TEMPLATES:
         from mbsim_cli.spec.reading.messages import suggest
 
@@ -95,6 +92,7 @@ def template(name: str) -> str:
 
 
 def _installed(name: str) -> str:
+    """Text of a file of a template; in a clone some of them are models of the repository."""
     package = Path(mbsim_cli.__file__).parent
     places = [package / "templates" / name, package.parent / "models" / name]
     path = next((place for place in places if place.is_file()), None)

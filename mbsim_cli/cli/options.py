@@ -31,10 +31,7 @@ _DEFAULT = re.compile(r"\[default: \((.*?)\)(?=[;\]])")  # typer's brackets arou
 
 
 class Command(TyperCommand):
-    """A command that refuses an option given twice; typer itself would silently take the last one.
-
-    ``renamed`` holds former names of options, which still work.
-    """
+    """A command that refuses repeated options, unlike typer; ``renamed`` holds former names, which still work."""
 
     renamed: Mapping[str, str] = {}
 
@@ -121,10 +118,7 @@ def output(metavar: str, help: str, show_default: str | bool) -> Any:
 
 
 def value(metavar: str | None, help: str, show_default: str | bool = "as in the file", **more: Any) -> Any:
-    """An option with a value, None by default; ``show_default`` says in the help what that means.
-
-    Whether a file is readable is checked by the command.
-    """
+    """An option with a value, None by default, which ``show_default`` explains; files are checked by the command."""
     return typer.Option(metavar=metavar, help=help, show_default=show_default, readable=False, **more)
 
 

@@ -211,10 +211,7 @@ def print_modes(modes: Sequence[Mapping[str, Any]], neutral: int) -> None:
 
 
 def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print a column for each objective, its value and derivatives, and the reasons why numbers are NaN or not unique.
-
-    ``parameters`` state the units of the parameters.
-    """
+    """Print a column for each objective, its derivatives by ``parameters``, and why numbers are NaN or not unique."""
     from mbsim_cli.model.units import derivative_by
 
     entries = objectives.values()

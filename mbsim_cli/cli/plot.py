@@ -189,10 +189,7 @@ def _field(path: Path, name: str) -> _Picture:
 
 
 def _catalogue(content: "ResultFile") -> dict[str, Any]:
-    """Histories with kind, unit and components; objectives with gradients; parameters of sensitivities.
-
-    Torques of inverse dynamics also have derivatives by coordinates and their rates.
-    """
+    """Histories with kind, unit, components; objectives with gradients; parameters, coordinates of sensitivities."""
     return {
         "histories": {
             name: {

@@ -25,10 +25,7 @@ from mbsim_cli.model.codes import INTEGRATORS
 
 
 def print_influence(report: Mapping[str, Any], top: int) -> None:
-    """Print the changes of the objectives by one per cent of the ``top`` most influential numbers of a report.
-
-    For numbers that are zero, the scale whose one per cent is used is printed, too.
-    """
+    """Print how 1 % of each of the ``top`` most influential numbers, or of a zero's scale, changes the objectives."""
     objectives, entries = report["objectives"], report["influence"]
     titles = [f"{name} [{o['unit']}]" if o["unit"] else name for name, o in objectives.items()]
     rows = [("value", "", *(digits(o["value"]) for o in objectives.values()))]

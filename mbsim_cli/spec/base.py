@@ -148,10 +148,7 @@ class named:
 
 
 class ByKind:
-    """Annotation of a union whose members are told apart by the YAML kind: text, list, mapping, number, true or false.
-
-    A number takes texts, too, where no other member does.
-    """
+    """Annotation of a union told apart by the YAML kind; a number takes texts, too, where no other member does."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         members = {_tag_of(member): handler.generate_schema(member) for member in get_args(source)}
@@ -172,10 +169,7 @@ def _tag_of(member: Any) -> str:
 
 
 class ByType:
-    """Annotation of a union of classes: validates a mapping by the one that its ``type`` names.
-
-    A member of the union may be a union of rarer classes that is imported ``later``: when no other has the type.
-    """
+    """Annotation of a union of classes told apart by ``type``; a member imported ``later`` may be a union."""
 
     def __init__(self, default: str | None = None):
         self._default = default  # where ``type`` is left out
@@ -269,10 +263,7 @@ def later(name: str) -> Any:
 
 
 def field(description: str, *examples: Any, **options: Any) -> Any:
-    """Return a field with its description and examples; required unless options give a default.
-
-    A float as default is that of a number, a list that of a vector.
-    """
+    """Return a field, which is required without a default; a float is that of a number, a list that of a vector."""
     default = options.get("default")
     if isinstance(default, float):
         options["default"] = Number(default)

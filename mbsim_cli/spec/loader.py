@@ -42,12 +42,9 @@ def load(
     texts: Mapping[str, str] | None = None,
     every_number: bool = False,
 ) -> ModelFile:
-    """Return the model in a file, with parameters or constants replaced by ``overrides`` (texts by name).
+    """Return the model in a file, with ``overrides`` (texts) of parameters, constants, or keys as ``.analysis.step``.
 
-    A name of ``overrides`` that begins with a dot is the path of a key, as ``.analysis.step``.
-
-    ``texts`` by file name take the place of files, as when a result is read again. With ``every_number`` each number of
-    the file is a parameter.
+    ``texts`` by name take the place of files; with ``every_number`` each number of the file is a parameter.
     Raises ModelError with all issues, InputOutputError when the file cannot be read, UsageError for a wrong override.
     """
     source, issues = read_source(path, texts, OF_ANALYSES)
@@ -88,10 +85,7 @@ def _in_order(issues: Iterable[Issue], first: str) -> list[Issue]:
 
 
 def _rename_sections(source: Source) -> list[Issue]:
-    """Give misspelt sections the names that they were meant to have, and report them.
-
-    Everything that names what they hold would be wrong, too. Keys of analyses are no misspelt sections.
-    """
+    """Report misspelt sections, and correct their names, so that what they hold is found."""
     root, issues = source.root, []
     for key in [key for key in root.value if key not in KEYS]:
         other = OTHER_KEYS.get(key.lower(), key)
@@ -145,10 +139,7 @@ Entry = Mapping[str, Any]  # of ``ValidationError.errors()``
 
 
 def _validated(source: Source, issues: list[Issue]) -> tuple[ModelFile | None, Broken]:
-    """The valid part of a file, and the places of the rest, whose ``issues`` are added.
-
-    Raises ModelError with the first errors where there are very many.
-    """
+    """The valid part of a file and places of the rest; adds ``issues``, raises ModelError if these are very many."""
     data: dict[str, Any] = source.root.data()
     classes: dict[int, Any] = {id(data): ModelFile}
     if sum(len(items) for items in data.values() if isinstance(items, dict)) > LARGE:
@@ -164,10 +155,7 @@ def _validated(source: Source, issues: list[Issue]) -> tuple[ModelFile | None, B
 
 
 def _issues_of(entries: Sequence[Entry], classes: dict[int, Any], data: Any, source: Source) -> list[Issue]:
-    """Issues of a validation error, without unknown keys that belong to an expression that is an error itself.
-
-    Nor are there keys that are missing only because they are misspelt.
-    """
+    """Issues of a validation error, but of keys that are cut off wrong expressions, or missing as misspelt."""
     pieces = cut_off(entries, data)
     paths = [(entry, path_of(entry["loc"])) for entry in entries]
     paths = [(entry, path) for entry, path in paths if entry["type"] != "extra_forbidden" or path not in pieces]
@@ -216,10 +204,7 @@ def _errors(data: dict[str, Any], classes: dict[int, Any]) -> Iterator[Entry]:
 
 
 def _valid_part(data: dict[str, Any], error: ValidationError) -> tuple[ModelFile | None, Broken]:
-    """Return the model without its invalid parts, and the items (section, name) or sections that lost some.
-
-    None when what is left makes no model. ``data`` is changed.
-    """
+    """Return the model without invalid parts, if any, and items (section, name) that lost some; changes ``data``."""
     broken: Broken = set()
     for _ in range(ROUNDS):
         for entry in error.errors(include_url=False, include_context=False):

@@ -273,10 +273,7 @@ class ModelFile(Sections):
         return unchained(written_out(text, self.formulas))
 
     def integrand(self, text: str, *, summed: bool = False) -> str:
-        """An expression of an objective or sensor that reads nothing but sensors, t and parameters.
-
-        In those that are ``summed`` over time switches stand for comparisons of t.
-        """
+        """An expression made of sensors, t and parameters alone; if ``summed``, switches stand for comparisons of t."""
         found = written_out(self.written_out(text), self.derived.calls)
         for first, end in sorted(comparisons_in(found), reverse=True) if summed and self.derived.comparisons else ():
             found = found[:first] + self.derived.comparisons.get(found[first:end], found[first:end]) + found[end:]

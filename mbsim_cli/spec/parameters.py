@@ -41,10 +41,7 @@ class Place(NamedTuple):
 
 
 def with_every_number(model: ModelFile) -> ModelFile:
-    """The model with a parameter in the place of every number that the physics reads; constants become parameters.
-
-    Entries below the diagonal of a symmetric matrix are those above it.
-    """
+    """The model with a parameter for every number that the physics reads; symmetric entries share theirs."""
     parameters = model.parameters | {name: Parameter(value=number) for name, number in model.constants.items()}
     taken, names = {*parameters, *model.sensors, *model.objectives}, dict[Path, Number]()
     count = 0

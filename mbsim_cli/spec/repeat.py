@@ -257,10 +257,7 @@ _SAME = "every instance gives the same values"
 def wrong_with(
     block: Node, outer: Collection[str], taken: dict[str, str], constants: Collection[str]
 ) -> list[RepeatError]:
-    """Return what is wrong with a block; ``outer`` are names of blocks around it, ``taken`` names of the file.
-
-    ``constants`` are the names that placeholders may read, too.
-    """
+    """What is wrong with a block, by names of blocks around it and of the file, and ``constants`` that it reads."""
     if type(block.value) is not dict:
         return [RepeatError(block, "must be a mapping", "a block has 'for' and sections")]
     shape = list(_shape(block))

@@ -289,10 +289,7 @@ def _product(a: Dimension, b: Dimension, sign: float) -> Dimension:
 
 
 class _Units:
-    """Dimensions of the parts of an expression of the motion.
-
-    ``clashes`` are its sums and comparisons of different ones, each with its offset in the text.
-    """
+    """Dimensions of parts of an expression; ``clashes``: sums, comparisons of different ones, with offsets."""
 
     def __init__(self, model: ModelFile) -> None:
         self._model, self._known = model, dict[str, Dimension | None]()

@@ -123,10 +123,7 @@ def _meant_by(path: Path, classes: Mapping[int, Any], data: Any) -> str | None:
 
 
 def cut_off(errors: Sequence[Mapping[str, Any]], data: Any) -> set[Path]:
-    """Places of the keys that commas cut off expressions without quotes, up to their last bracket: {value: max(a, b)}.
-
-    Of expressions alone that are errors themselves.
-    """
+    """Places of keys that commas cut off wrong expressions without quotes, to the last bracket: {value: max(a, b)}."""
     found: set[Path] = set()
     for error in (error for error in errors if error["type"] in ("expression", "number")):
         path, text = path_of(error["loc"]), error["input"]

@@ -101,10 +101,7 @@ class Node:
 
 
 def read_nodes(text: bytes, file: str, room: int = MAX_ENTRIES) -> tuple[Node | None, list[NodeError]]:
-    """Return the root of a document and all duplicate keys; raises NodeError where the text cannot be read.
-
-    ``room`` is for how many nodes there may be.
-    """
+    """Return the root of at most ``room`` nodes, and duplicate keys; raises NodeError where the text cannot be read."""
     builder = _Builder(file, room)
     try:
         loader = _Loader(text)

@@ -48,10 +48,7 @@ class Source:
         return lines[line - 1] if 0 < line <= len(lines) and len(lines[line - 1]) <= MAX_SHOWN else ""
 
     def locate(self, path: Path, offset: int | None = None, key: bool = False) -> tuple[str, int, int]:
-        """Return file, line and column of a path, or of the nearest part of it that the file holds.
-
-        ``offset`` counts characters within a scalar; ``key`` asks for the key rather than the value.
-        """
+        """Return file, line and column of what a path names in the file: of its key, or ``offset`` in a scalar."""
         nodes, complete = self._along(path)
         node = nodes[-1]
         if node.key_line > 0 and (key or isinstance(node.value, dict | list) or node.value is None):
@@ -279,10 +276,7 @@ def laid_over(below: Node, above: Node, keys: KeysByType) -> Node:
 
 
 def merge(below: Node, above: Node) -> Node:
-    """Return one node laid over another: mappings are merged key by key, anything else is replaced.
-
-    A mapping of another ``type`` is something else, and replaces what is below it.
-    """
+    """Lay one node over another: mappings of one ``type`` are merged key by key, anything else is replaced."""
     if not isinstance(below.value, dict) or not isinstance(above.value, dict):
         return above
     types = [part.value["type"].value for part in (below, above) if "type" in part.value]

@@ -329,10 +329,7 @@ def _is_shown(review: Review, path: Path, name: str) -> bool:
 
 
 def _agreement(review: Review, path: Path, given: Check) -> None:
-    """Other methods than the file's own, and something that they can be asked for.
-
-    A formulation that an option sets may be one of them: the analysis is then not compared with itself.
-    """
+    """Report methods that the analysis does not have, and its own one, unless an option sets that."""
     if not review.names("objectives") and not review.lost("objectives"):
         review.report((*path, "agreement"), "there are no objectives that could agree")
     analysis = review.model.analysis
