@@ -84,10 +84,9 @@ def _all(
                 if len(models) == 1 and isinstance(error, UsageError | InputOutputError):
                     raise
                 code = code or error.exit_code
-                row = Comparison(
-                    model=str(path), name="analysis", kind="failure", passed=False, message=one_line(error)
-                )
-                found = [row]
+                found = [
+                    Comparison(model=str(path), name="analysis", kind="failure", passed=False, message=one_line(error))
+                ]
             if not found:
                 listener.warn(f"{path} states no checks, and has no objectives to differentiate")
             rows += found

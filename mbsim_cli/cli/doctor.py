@@ -181,11 +181,9 @@ def _hints(found: dict[str, Any]) -> Iterator[str]:
     if not (cache["locks"] or cache["trouble"]):
         yield "files cannot be locked where kernels are kept: runs that start together each compile the same"
     if cache["stale"]:
-        count, total = len(cache["stale"]), sum(folder["bytes"] for folder in cache["stale"])
+        count, total = len(cache["stale"]), _size(sum(folder["bytes"] for folder in cache["stale"]))
         folders = f"{count} folders beside it hold" if count > 1 else "1 folder beside it holds"
-        yield (
-            f"{folders} kernels of other versions, {_size(total)} in all; what no other environment uses can be deleted"
-        )
+        yield f"{folders} kernels of other versions, {total} in all; what no other environment uses can be deleted"
     for name, value in threads.items():
         if name.endswith("_THREADS") and value not in ("", "1"):
             yield f"{name} is {value}: the matrices are small, and one thread is mostly faster"

@@ -67,24 +67,20 @@ def _check(
     model: "Model", name: str, output: Path | None, save: Path | None, picture: Path | None, force: bool
 ) -> None:
     """Raise before the search where its results could not be written."""
+    from mbsim_cli.io.study_file import FIT_FILE
+    from mbsim_cli.io.target import PICTURE, check_target
+    from mbsim_cli.report import picture_kind, require_matplotlib
+    from mbsim_cli.study.fitting.findings import text_to_save
+    from mbsim_cli.study.optimizing.design import variables_of
     from mbsim_cli.study.recording import guard_of
 
     guard = guard_of(model.file, force)
     if output is not None:
-        from mbsim_cli.io.study_file import FIT_FILE
-        from mbsim_cli.io.target import check_target
-
         check_target(output, FIT_FILE, **guard)
     if save is not None:
-        from mbsim_cli.study.fitting.findings import text_to_save
-        from mbsim_cli.study.optimizing.design import variables_of
-
         variables = variables_of(model.file, model.file.fit[name].parameters)
         text_to_save(model, variables.parts(variables.start)[0], save, force=force)
     if picture is not None:
-        from mbsim_cli.io.target import PICTURE, check_target
-        from mbsim_cli.report import picture_kind, require_matplotlib
-
         picture_kind(picture)
         require_matplotlib()
         check_target(picture, PICTURE, **guard)

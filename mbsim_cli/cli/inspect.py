@@ -10,8 +10,6 @@ from mbsim_cli.cli import options
 from mbsim_cli.cli.output import digits, print_objectives, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import UsageError, counted
 
-# The content of a flexible body as text.
-
 
 def show(found: dict[str, Any]) -> None:
     """Print the content of standard input data."""
@@ -41,8 +39,6 @@ def show(found: dict[str, Any]) -> None:
 def _numbers(values: list[float]) -> str:
     return ", ".join(map(digits, values))
 
-
-# The command.
 
 ResultPath = Annotated[Path, options.file("RESULT.h5|BODY", "Result, or standard input data (.sid.h5, .SID_FEM).")]
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _DEFAULT = re.compile(r"\[default: \((.*?)\)(?=[;\]])")  # typer's brackets around a default in words
 
-# The class of all commands: repeated options are refused, and help prints arguments and defaults in plain words.
-
 
 class Command(TyperCommand):
     """A command that refuses repeated options, unlike typer; ``renamed`` holds former names, which still work."""
@@ -74,9 +72,6 @@ class Command(TyperCommand):
             if records:
                 with formatter.section(f"{kind.capitalize()}s"):
                     formatter.write_dl(records)
-
-
-# Threads of the numerical libraries.
 
 
 def limit_threads(threads: int | None) -> None:

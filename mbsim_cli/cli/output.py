@@ -234,11 +234,8 @@ def _number(value: float, flags: Sequence[str] | None) -> str:
     return f"{digits(value)}*" if flags else digits(value)
 
 
-# Issues of a model file as text: place, message, hint, and the source line with a mark below.
-
-
 def print_issues(issues: Iterable[Issue]) -> None:
-    """Print issues on standard error."""
+    """Print issues on standard error, each with its source line and a mark below."""
     for issue in issues:
         print(visible(str(issue)) + faint(issue.code), file=sys.stderr)
         if issue.excerpt.strip():
@@ -247,8 +244,6 @@ def print_issues(issues: Iterable[Issue]) -> None:
             indent = "".join("\t" if letter == "\t" else " " for letter in issue.excerpt[: issue.column - 1])
             print(" " * (len(margin) - 2) + "| " + indent + "^", file=sys.stderr)
 
-
-# A progress bar with the remaining time, if standard error is a terminal.
 
 CLEAR = "\r\x1b[2K\x1b[?25h"  # wipes the line and shows the cursor, which a bar hides
 
@@ -259,30 +254,21 @@ def bar(title: str, total: float | None, quiet: bool) -> Iterator[Callable[[floa
     if quiet or not sys.stderr.isatty():
         yield lambda done: None
         return
+    from rich import progress as parts
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        SpinnerColumn,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
-    columns: tuple[Any, ...] = (TextColumn("{task.completed}"), SpinnerColumn("line"), TimeElapsedColumn())
+    columns: tuple[Any, ...] = (parts.TextColumn("{task.completed}"), parts.SpinnerColumn("line"))
+    columns = columns if total is None else (parts.BarColumn(), parts.TaskProgressColumn())
+    columns += (parts.TimeElapsedColumn(),)
     if total is not None:
-        columns = (BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("to go"), TimeRemainingColumn())
+        columns += (parts.TextColumn("to go"), parts.TimeRemainingColumn())
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)  # rich honours NO_COLOR by itself
     with (
         signals.terminal(CLEAR),
-        Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as progress,
+        parts.Progress(parts.TextColumn("{task.description}"), *columns, console=console, transient=True) as progress,
     ):
         task = progress.add_task(title, total=total)
         yield lambda done: progress.update(task, completed=done)
-
-
-# Listeners: how the analysis reports to a command.
 
 
 class Terminal(Listener):

@@ -130,15 +130,12 @@ def _histories(contents: "list[ResultFile]", labels: list[str], chosen: "Selecti
     """Histories and gradients of results."""
     from mbsim_cli.report.sheet import save_sheet
 
-    drawn = {
-        "histories": [panel.title for panel in chosen.panels],
-        "gradients": [bars.objective for bars in chosen.bars],
-    }
+    histories, gradients = [panel.title for panel in chosen.panels], [bars.objective for bars in chosen.bars]
     results = [{"file": str(c.path), "label": label} for c, label in zip(contents, labels, strict=True)]
     return (
         lambda path, kind: save_sheet(chosen.panels, chosen.bars, labels, path, kind, title),
-        {"results": results, **drawn, "left_out": chosen.left_out},
-        ", ".join([*drawn["histories"], *drawn["gradients"]]),
+        {"results": results, "histories": histories, "gradients": gradients, "left_out": chosen.left_out},
+        ", ".join(histories + gradients),
     )
 
 
@@ -183,9 +180,6 @@ def _field(path: Path, name: str) -> _Picture:
         {"body": str(path), "field": name, "least": least, "largest": largest},
         f"{name} of {len(found.values)} elements, {least:.4g} to {largest:.4g}",
     )
-
-
-# The histories and gradients of a result that can be drawn: ``mbsim plot --list``.
 
 
 def _catalogue(content: "ResultFile") -> dict[str, Any]:

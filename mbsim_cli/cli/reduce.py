@@ -48,10 +48,8 @@ def command(
     sid, mesh = reduced_bodies.reduce_with_mesh(model_file, name, not no_derivatives and kind.keeps_derivatives)
     with signals.shield(), replaced(target, body_file, force=force) as temporary:
         kind.write(temporary, sid, {"command": options.command_line(), "model": str(model)}, mesh)
-    found = reduced_bodies.described(sid, str(chosen)) | {
-        "body": name,
-        "descriptions": reduced_bodies.descriptions(model_file),
-    }
+    own = {"body": name, "descriptions": reduced_bodies.descriptions(model_file)}
+    found = reduced_bodies.described(sid, str(chosen)) | own
     if json or not quiet:
         print_report(found, json, show)
     if text := kind.warning(sid):

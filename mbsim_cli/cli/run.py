@@ -21,8 +21,6 @@ from mbsim_cli.cli.output import (
 from mbsim_cli.errors import UsageError, counted
 from mbsim_cli.model.codes import INTEGRATORS
 
-# A table of the most influential numbers of a model.
-
 
 def print_influence(report: Mapping[str, Any], top: int) -> None:
     """Print how 1 % of each of the ``top`` most influential numbers, or of a zero's scale, changes the objectives."""
@@ -43,9 +41,6 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
         name, why = next(iter(undefined.items()))
         others = f" and {len(undefined) - 1} more (--json lists them)" if len(undefined) > 1 else ""
         tell(f"no derivative by {name}{others}: {why}")
-
-
-# ``mbsim run``: the analysis that the file declares, its gradients, and the result file.
 
 
 AROUND = {"equilibrium": "the equilibrium", "start": "the start"}

@@ -153,8 +153,6 @@ def _time(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{seconds / 3600:.3g} h"
 
 
-# ``mbsim sweep``: parameter studies, planned and computed.
-
 Folder = Annotated[Path, options.file("DIR", "Folder of a study.")]
 Jobs = Annotated[
     int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Worker processes; 0: one for each processor.")

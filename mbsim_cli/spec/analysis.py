@@ -135,9 +135,6 @@ def lacks_adjoint(analysis: Any, formulation: str | None = None, integrator: str
     return without_adjoint(*(stated or getattr(analysis, key, None) for key, stated in asked.items()))
 
 
-# Static equilibrium: where the mechanism rests, and how that depends on the parameters.
-
-
 class Equilibrium(Spec):
     """Positions, multipliers and sensors of the mechanism at rest, at time zero."""
 

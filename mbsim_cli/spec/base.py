@@ -185,13 +185,13 @@ class ByType:
     @cached_property
     def _common(self) -> dict[str, type[Spec]]:
         """Classes by type, without those that are imported later."""
-        return _by_type(each for each in self._members if isinstance(each, type))
+        return by_type(each for each in self._members if isinstance(each, type))
 
     @cached_property
     def _all(self) -> dict[str, type[Spec]]:
         """Classes by type, in the order of the union."""
         parts = ([each] if isinstance(each, type) else get_args(each.__metadata__[0].kind) for each in self._members)
-        return _by_type(each for part in parts for each in part)
+        return by_type(each for part in parts for each in part)
 
     def _read(self, value: Any, info: ValidationInfo) -> Any:
         stated = value.get("type", self._default) if isinstance(value, dict) else getattr(value, "type", self._default)
@@ -204,7 +204,8 @@ class ByType:
         return found.read(value, info)
 
 
-def _by_type(classes: Iterable[type[Spec]]) -> dict[str, type[Spec]]:
+def by_type(classes: Iterable[type[Spec]]) -> dict[str, type[Spec]]:
+    """Classes by the words for them."""
     return {get_args(each.model_fields["type"].annotation)[0]: each for each in classes}
 
 

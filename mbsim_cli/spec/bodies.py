@@ -55,9 +55,6 @@ VectorSpec = Annotated[
 ]
 
 
-# Orientations: how the axes of a body stand in other axes.
-
-
 class Orientation(Spec):
     """A rotation, given in one of three ways."""
 
@@ -74,9 +71,6 @@ class Orientation(Spec):
     _one_way = one_of(
         "axis with angle, euler_parameters or rotation_matrix", "axis", "euler_parameters", "rotation_matrix"
     )
-
-
-# Parameters: numbers with a name that gradients are taken with respect to.
 
 
 class Parameter(Described):

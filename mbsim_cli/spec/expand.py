@@ -273,7 +273,8 @@ def _add(model: ModelFile, name: str, control: Control) -> str:
     duration = getattr(model.analysis, "duration", None)
     if duration is None:
         return f"an analysis of type {model.analysis.type} has no duration; forward dynamics has one"
-    times = tuple(_part_of(duration, k, control.intervals) for k in range(control.count))
+    n, text, whole = control.intervals, duration.text.strip(), duration.literal
+    times = tuple(Number(f"({text})*{k}/{n}" if whole is None else whole * k / n) for k in range(control.count))
     wrong = ""
     try:
         starts = list(_starts(model, control, times))
@@ -314,13 +315,6 @@ def _expand_controls(review: Review, wrong: dict[str, str]) -> None:
             review.report((*path, "force"), f"{control.force!r} has a law already", "leave one of them out")
         else:
             model.forces[control.force] = force.model_copy(update={"law": name})
-
-
-def _part_of(duration: Number, k: int, intervals: int) -> Number:
-    """Time at the end of k of so many equal intervals."""
-    if duration.literal is not None:
-        return Number(duration.literal * k / intervals)
-    return Number(f"({duration.text.strip()})*{k}/{intervals}")
 
 
 def _starts(model: ModelFile, control: Control, times: Iterable[Number]) -> Iterator[Number]:

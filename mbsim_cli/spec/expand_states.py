@@ -272,14 +272,11 @@ def _transfer_function(maker: Maker, name: str, spec: TransferFunction) -> None:
     _realise(maker, name, spec, below, above, above[-1:] * (len(above) - 1) if vanishes else above[1:], "0.0")
 
 
+Texts = Sequence[str]  # of coefficients
+
+
 def _realise(
-    maker: Maker,
-    name: str,
-    spec: Delay | TransferFunction,
-    below: Sequence[str],
-    above: Sequence[str],
-    weights: Sequence[str],
-    start: str,
+    maker: Maker, name: str, spec: Delay | TransferFunction, below: Texts, above: Texts, weights: Texts, start: str
 ) -> None:
     """States in observer form: the last one is the result. Coefficients stand with the lowest power first.
 

@@ -249,8 +249,6 @@ def _across(axis: Vector) -> int:
     return 0 if abs(axis[0].real) < NEAR else 1
 
 
-# Centre and central inertia of homogeneous shapes.
-
 Inertia = tuple[Scalar, ...]  # six: xx yy zz xy xz yz
 AXES = {"x": 0, "y": 1, "z": 2}
 
@@ -282,8 +280,6 @@ def shape_inertia(numbers: Any, shape: Any, mass: Scalar) -> Inertia:
         return (0.4 * mass * radius * radius,) * 3 + (0.0, 0.0, 0.0)
     return (0.0,) * 6
 
-
-# Design poses of bodies and local coordinates of the points and vectors that a model names.
 
 _BODY_AXES = {"x": IDENTITY[0], "y": IDENTITY[1], "z": IDENTITY[2]}
 
@@ -379,9 +375,6 @@ class Geometry:
         if spec.shape is not None:
             return shape_center(self.numbers, spec.shape)
         return ZERO
-
-
-# Mass, centre of mass and inertia of bodies, from explicit numbers or from a shape.
 
 
 def mass_properties(numbers: Any, geometry: Geometry, name: str) -> tuple[Scalar, Vector, Inertia]:

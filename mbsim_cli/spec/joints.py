@@ -9,8 +9,6 @@ from mbsim_cli.spec.base import ByKind, ByType, Described, Spec, complete, field
 from mbsim_cli.spec.expressions.number import Many, NotNegative, Number, Pair, Positive
 from mbsim_cli.spec.families import SpecialJoint
 
-# Friction in joints: by a given loss, or by what the joint carries.
-
 
 class Friction(Spec):
     """Dry friction on a coordinate: of a given size, or in proportion to the force that the joint carries."""

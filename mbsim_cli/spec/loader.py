@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.errors import Issue, ModelError, UsageError
+from mbsim_cli.spec.base import by_type
 from mbsim_cli.spec.expand import expand, with_values_of_controls
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import MAPPINGS, AnyAnalysis, ModelFile
@@ -30,9 +31,7 @@ from mbsim_cli.spec.review import Broken, Review
 from mbsim_cli.spec.rules import RULES
 
 KEYS = tuple(keys_in(ModelFile))
-OF_ANALYSES = {
-    get_args(kind.model_fields["type"].annotation)[0]: keys_in(kind) for kind in get_args(get_args(AnyAnalysis)[0])
-}
+OF_ANALYSES = {name: keys_in(kind) for name, kind in by_type(get_args(get_args(AnyAnalysis)[0])).items()}
 OWN = "x-"  # what sections of the user's own begin with
 
 

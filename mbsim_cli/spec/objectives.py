@@ -102,9 +102,6 @@ class Objective(Described):
         require_one("phase and frequency together", self.phase is not None and self.phase.frequency is None)
 
 
-# Checks: reference values that ``mbsim check`` compares with.
-
-
 class SensorValue(Spec):
     """Value of a sensor at one time."""
 

@@ -16,8 +16,6 @@ from mbsim_cli.spec.reading.nodes import Node, resolve
 from mbsim_cli.spec.reading.source import Source, join, merge
 from mbsim_cli.spec.rules.names import in_expressions
 
-# What is wrong with a repetition, at a node of the file.
-
 
 class RepeatError(Exception):
     """A repetition is wrong at a node, or at the key that it stands under; ``path`` is that of the block."""

@@ -7,8 +7,6 @@ from mbsim_cli.spec.base import field, named, optional
 from mbsim_cli.spec.bodies import Orientation
 from mbsim_cli.spec.expressions.number import Number, Pair, Vector
 
-# Where they start.
-
 
 class UniversalInitial(joints.Initial):
     """Start of a universal joint."""
@@ -40,9 +38,6 @@ class PlanarInitial(joints.AngleInitial):
 
     position: Pair[Number] | None = optional("Displacements in the plane [m].", [0.5, 0])
     velocity: Pair[Number] | None = optional("Their rates [m/s].", [0, 1])
-
-
-# The joints.
 
 
 class _Rubbing(joints.AtPoint):

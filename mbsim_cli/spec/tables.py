@@ -5,8 +5,6 @@ from typing import Any, ClassVar, Literal
 from mbsim_cli.spec.base import Spec, field, named, optional
 from mbsim_cli.spec.expressions.number import Number
 
-# Values beyond the ends of a table.
-
 Extrapolate = Literal["none", "hold", "linear"]
 
 
@@ -17,9 +15,6 @@ def beyond_its_ends() -> Any:
         "linear",
         default="none",
     )
-
-
-# Tables in files, wherever a model takes one: which file, which of its columns, in which units.
 
 
 class ColumnsFile(Spec):

@@ -8,9 +8,9 @@ from math import tau
 from typing import Any, NamedTuple
 
 from mbsim_cli.spec.base import references
-from mbsim_cli.spec.bodies import Body, Cylinder, DesignPoint, Inertia, Rod
+from mbsim_cli.spec.bodies import Body, Cylinder, DesignPoint, Rod
 from mbsim_cli.spec.expressions import syntax
-from mbsim_cli.spec.expressions.number import Matrix, Number, coordinate_in, is_moving, read_by, sensor_in
+from mbsim_cli.spec.expressions.number import Number, coordinate_in, is_moving, read_by, sensor_in
 from mbsim_cli.spec.expressions.units import Dimension, dimension_of, has_angle
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import places
@@ -210,7 +210,11 @@ def _sizes(model: ModelFile) -> Iterator[Found]:
 
 def _size(review: Review, name: str, body: Body, names: list[str]) -> Iterator[Found]:
     """That an inertia stated in the file does not fit where the points of its body are."""
-    mass, moment = review.value(body.mass), _largest_moment(review, body.inertia)
+    if body.inertia is None:
+        return
+    mass, given = review.value(body.mass), body.inertia
+    numbers = [given[i][i] for i in range(3)] if isinstance(given, tuple) else [given.xx, given.yy, given.zz]
+    moment = max((value for number in numbers if (value := review.value(number)) is not None), default=None)
     if not (mass and moment and mass > 0 and moment > 0):
         return
     places = [place for point in names if (place := local_point(review, name, point))]
@@ -235,14 +239,6 @@ def _along_other_axis(review: Review, name: str, body: Body, names: list[str]) -
         stands = ", ".join(f"{entry:g}" for entry in place)
         message = f"this {shape.type} lies from the origin along {shape.axis}, but point {point} is at [{stands}]"
         yield Found(("bodies", name, "shape"), message, "axis and center say where it lies")
-
-
-def _largest_moment(review: Review, given: Inertia | Matrix | None) -> float | None:
-    """The largest moment of inertia on the diagonal."""
-    if given is None:
-        return None
-    numbers = [given[i][i] for i in range(3)] if isinstance(given, tuple) else [given.xx, given.yy, given.zz]
-    return max((value for number in numbers if (value := review.value(number)) is not None), default=None)
 
 
 # Sums and comparisons in expressions of quantities whose units are known and differ.

@@ -327,9 +327,6 @@ def _place(event: Any) -> tuple[int, int]:
     return event.start_mark.line + 1, event.start_mark.column + 1
 
 
-# Patterns in the list of parameters that gradients are wanted for.
-
-
 def replace_wildcards(root: Node) -> None:
     """Put the parameters that a pattern such as ``L_*`` matches in its place; one without a match stays."""
     place: Node | None = root

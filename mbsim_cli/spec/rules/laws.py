@@ -1,6 +1,7 @@
 """Laws and tables: continuous, complete, and not made of themselves."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import PurePath
 from typing import Any
 
@@ -62,9 +63,7 @@ def _parts(path: Path, law: Law) -> Iterator[tuple[Path, Any]]:
 
 
 def _increasing(review: Review, path: Path, numbers: Sequence, key: str) -> None:
-    values = [review.value(number) for number in numbers]
-    for index in range(1, len(values)):
-        before, here = values[index - 1], values[index]
+    for index, (before, here) in enumerate(pairwise(map(review.value, numbers)), start=1):
         if before is None or here is None or before < here:
             continue
         if before == here:

@@ -214,7 +214,10 @@ class References:
                     self.review.report(path, "cannot read a file without a name", key=found.is_key)
             case "set" | "node" | "load":
                 if self.review.intact("bodies", str(path[1])):
-                    self._of_mesh(found)
+                    mesh: Any = self.review.model.bodies[str(path[1])].flexible
+                    there: Any = {"set": mesh.sets, "node": mesh.nodes, "load": (*LOADS, *mesh.nodes)}[kind]
+                    if name not in there:
+                        self.review.report(path, f"unknown {kind} {name!r}", self.review.suggest(name, there))
             case _ if kind in OF_SECTIONS:
                 self.review.known(path, name, OF_SECTIONS[kind], kind, key=found.is_key)
             case _:
@@ -254,14 +257,6 @@ class References:
             look_up(path, body, found.name)
             if len(self.review.issues) > before and found.name not in known:
                 return  # on no body, and reported
-
-    def _of_mesh(self, found: Reference) -> None:
-        """Check a set, a node or a load of a flexible body."""
-        body: Any = self.review.model.bodies[str(found.path[1])].flexible  # one that is meshed
-        known: Any = {"set": body.sets, "node": body.nodes, "load": (*LOADS, *body.nodes)}[found.kind]
-        if found.name not in known:
-            hint = self.review.suggest(found.name, known)
-            self.review.report(found.path, f"unknown {found.kind} {found.name!r}", hint)
 
     def point(self, path: Path, body: str, name: str, offset: int = 0) -> None:
         """Check that a body carries a point."""
@@ -363,8 +358,6 @@ def check_references(review: Review) -> None:
         if joint.bodies[0] == joint.bodies[1]:
             review.report(("joints", name, "bodies"), f"both bodies are {joint.bodies[0]!r}")
 
-
-# Joint graph: every body hangs on the ground, also when the joints that must be cut are cut.
 
 _LISTED = 6
 

@@ -112,9 +112,6 @@ def _suitable(review: Review, path: Path, item: Force | Constraint) -> None:
             review.report(place, f"{name!r} is an angle", "a spring on one is a rotational_spring_damper")
 
 
-# Forces: each states something to exert, on something that moves it.
-
-
 def check_forces(review: Review) -> None:
     """Report elements that state nothing to exert, and bars between a coordinate and itself."""
     controlled = {control.force for control in review.model.controls.values()}  # one that is wrong adds no law
@@ -150,9 +147,6 @@ def _symmetric(review: Review, path: Path, force: "Bushing") -> None:
                 if low is not None and high is not None and abs(low - high) > 1e-9 * size:
                     message = f"is not symmetric: {low:g} stands opposite to {high:g}"
                     review.report((*path, key, i, j), message, "both entries must be equal")
-
-
-# Constraints: distances that points can have, couplings that hold something.
 
 
 def check_constraints(review: Review) -> None:
@@ -321,7 +315,6 @@ def _road(review: Review, path: Path, road: Road | str | None) -> None:
     elif road.type == "profile":
         if len(road.x) != len(road.z):
             review.report((*path, "z"), f"{len(road.z)} heights stand for {len(road.x)} places")
-        values = [review.value(number) for number in road.x]
-        for index, (before, here) in enumerate(pairwise(values), start=1):
+        for index, (before, here) in enumerate(pairwise(map(review.value, road.x)), start=1):
             if before is not None and here is not None and before >= here:
                 review.report((*path, "x", index), f"x must increase, but {here:g} follows {before:g}")
