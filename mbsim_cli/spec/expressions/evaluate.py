@@ -55,10 +55,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
 
 
 def evaluate(node: ast.expr, scope: Mapping[str, Scalar]) -> Any:
-    """Return the value of an expression, a list of three for a vector; ``scope`` gives the names.
-
-    Raises ExpressionError.
-    """
+    """Value of an expression, a list of three for a vector, by that of names; raises ExpressionError."""
     match node:
         case ast.Constant(value=int() | float() as value):
             try:
@@ -160,10 +157,7 @@ def _call(node: ast.expr, name: str, values: list[Any]) -> Any:
 
 
 def check_formula(text: str, widths: Mapping[str, int], vectors: bool = False, laws: Container[str] = ()) -> None:
-    """Raise ExpressionError unless the expression is a number, or a vector of three, made of names of known width.
-
-    It may call ``laws``.
-    """
+    """Raise ExpressionError unless a text is a number or vector of names of known width, and calls ``laws`` alone."""
     tree = parse(text, vectors=True)
     for node in ast.walk(tree):
         if isinstance(node, ast.expr) and (law := law_of(node)) is not None and law not in laws:

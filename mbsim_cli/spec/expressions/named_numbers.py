@@ -120,10 +120,7 @@ class Expressions:
         return name in self._definitions
 
     def value(self, number: Number, values: Mapping[str, Scalar] | None = None) -> Scalar:
-        """Return the value of a number; ``values`` replaces parameters or constants (complex allowed).
-
-        Raises ExpressionError.
-        """
+        """Value of a number; ``values`` (also complex) replace parameters or constants; raises ExpressionError."""
         if number.literal is not None:
             return number.literal
         self.check_names(number.text)
@@ -191,10 +188,7 @@ class Expressions:
         return known[name]
 
     def beside(self, offsets: Mapping[str, Scalar]) -> "Expressions":
-        """Return the environment where parameters are off what defines them, and others follow (complex allowed).
-
-        Raises ExpressionError where one has no value there.
-        """
+        """The environment where parameters are off what defines them, and others follow; raises ExpressionError."""
         found = copy(self)
         found._offsets, found._scopes, found._gradients = offsets, {}, {}
         found._base = {}

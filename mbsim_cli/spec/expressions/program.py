@@ -10,19 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.spec.expressions import syntax
 from mbsim_cli.spec.expressions.evaluate import evaluate
 from mbsim_cli.spec.expressions.named_numbers import reached
-from mbsim_cli.spec.expressions.syntax import (
-    ALONG_MOTION,
-    COMPONENTS,
-    dotted,
-    function_name,
-    is_constant,
-    links,
-    names,
-    parse,
-    part_of,
-)
 from mbsim_cli.system import cached_property
 
 # Elementary operations on numbers and arrays, real or complex: value, and derivative by each argument.
@@ -359,10 +349,7 @@ def compiled(tree: ast.expr, widths: Mapping[str, int]) -> Program:
 def steps_of(
     tree: ast.expr, places: Mapping[str, Parts], inputs: int, named: Mapping[str, str]
 ) -> tuple[list[Step], int]:
-    """Steps of a scalar expression behind so many inputs, and the place of its value.
-
-    ``places`` are those of names; ``named`` are expressions that it names, see ``model_file.Derived``.
-    """
+    """Steps of a scalar behind ``inputs``, and the place of its value; ``named``: parts that it names, as texts."""
     compiler = _Compiler(places, inputs, named)
     result = compiler.place(compiler.parts(tree))
     return compiler.steps, result
@@ -371,15 +358,15 @@ def steps_of(
 @lru_cache(maxsize=65536)
 def compiled_number(text: str) -> tuple[tuple[str, ...], Program]:
     """The names that a number reads, and its program."""
-    tree = parse(text)
-    used = tuple(names(tree))
+    tree = syntax.parse(text)
+    used = tuple(syntax.names(tree))
     return used, compiled(tree, dict.fromkeys(used, 1))
 
 
 @lru_cache(maxsize=4096)
 def compiled_formula(text: str, widths: tuple[tuple[str, int], ...]) -> Program:
     """Program of an expression of vectors, by the names of its inputs and their entries."""
-    return compiled(parse(text, vectors=True), dict(widths))
+    return compiled(syntax.parse(text, vectors=True), dict(widths))
 
 
 def value_along_motion(name: str, arguments: Sequence[float]) -> float:
@@ -398,12 +385,12 @@ class _Compiler:
 
     def parts(self, node: ast.expr) -> Parts:
         """What an expression is made of."""
-        if is_constant(node):  # folded first, so that no tower of powers can explode
+        if syntax.is_constant(node):  # folded first, so that no tower of powers can explode
             value = evaluate(node, {})
             return tuple(map(float, value)) if isinstance(value, list) else float(value)
-        if (part := part_of(node)) is not None:
+        if (part := syntax.part_of(node)) is not None:
             return self._places[part]
-        if isinstance(node, ast.Attribute) and (path := dotted(node)) is not None and path in self._places:
+        if isinstance(node, ast.Attribute) and (path := syntax.dotted(node)) is not None and path in self._places:
             return self._places[path]
         match node:
             case ast.Name(id=name):
@@ -422,18 +409,18 @@ class _Compiler:
                 }
                 return _entrywise(known.get(type(op), self._power), self.parts(left), self.parts(right))
             case ast.Call(func=ast.Name(id=name), args=arguments):
-                return self._call(function_name(name), [self.parts(argument) for argument in arguments])
+                return self._call(syntax.function_name(name), [self.parts(argument) for argument in arguments])
             case ast.Compare():
-                each = [self._comparison(op, self.parts(a), self.parts(b)) for a, op, b in links(node)]
+                each = [self._comparison(op, self.parts(a), self.parts(b)) for a, op, b in syntax.links(node)]
                 return each[0] if len(each) == 1 else self._combined(ast.And(), each)
             case ast.BoolOp(op=op, values=conditions):
                 return self._combined(op, list(map(self.parts, conditions)))
             case ast.List(elts=entries):
                 return tuple(self.parts(entry) for entry in entries)
             case ast.Attribute(value=ast.Name(id=vector), attr=name):
-                return self._of_name(vector)[COMPONENTS[name]]
+                return self._of_name(vector)[syntax.COMPONENTS[name]]
             case ast.Attribute(value=value, attr=name):
-                return self.parts(value)[COMPONENTS[name]]
+                return self.parts(value)[syntax.COMPONENTS[name]]
         raise AssertionError(f"unchecked node {ast.dump(node)}")
 
     def _comparison(self, op: ast.cmpop, a: Part, b: Part) -> Part:
@@ -450,7 +437,7 @@ class _Compiler:
 
     def _of_name(self, name: str) -> Parts:
         if name in self._named and name not in self._places:
-            self._places[name] = self.parts(parse(self._named[name], vectors=True, motion=True))
+            self._places[name] = self.parts(syntax.parse(self._named[name], vectors=True, motion=True))
         return self._places[name]
 
     def place(self, part: Part) -> int:
@@ -473,7 +460,7 @@ class _Compiler:
         return self._step((operation, operands), lambda: (operation, operands))
 
     def _call(self, name: str, arguments: list[Parts]) -> Parts:
-        if name in ALONG_MOTION:
+        if name in syntax.ALONG_MOTION:
             return self._along_motion(name, *arguments)
         if name not in FUNCTIONS and name not in ("dot", "cross"):
             place = self.place(arguments[0])

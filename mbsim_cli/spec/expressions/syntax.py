@@ -32,10 +32,7 @@ ARGUMENTS = {  # of functions along the motion, with names that Adams has given 
 ALONG_MOTION = {name: len(arguments.split(",")) for name, arguments in ARGUMENTS.items()}
 COMPONENTS = {"x": 0, "y": 1, "z": 2}
 PARTS = ("force", "moment")  # of a reaction: R.force is a vector of its own
-_ALLOWED_CHARACTER = re.compile(r"[\w\s+\-*/().,\[\]]")
-_ALLOWED_ALONG_MOTION = re.compile(r"[\w\s+\-*/().,\[\]<>=]")
-_ALLOWED_IN_REPETITION = re.compile(r"[\w\s+\-*/%().,\[\]]")
-_ALLOWED_IN_REPETITION_ALONG_MOTION = re.compile(r"[\w\s+\-*/%().,\[\]<>=]")
+_ALLOWED = re.compile(r"[\w\s+\-*/().,\[\]]")  # characters, beside % in repetitions and <>= along the motion
 _IF = re.compile(r"\bif(?=\s*\()")  # a word of Python: read as IF
 _LOGIC = "conditions are combined by and, or, not: if(x > 0 and v < 0, a, b)"
 _HINTS = {"^": "powers are written **", **dict.fromkeys("&|!", _LOGIC)}  # for characters that cannot stand
@@ -52,9 +49,7 @@ class ExpressionError(Exception):
 
     def __init__(self, message: str, offset: int | None = None, hint: str | None = None, reported: bool = False):
         super().__init__(message)
-        self.message = message
-        self.offset = offset
-        self.hint = hint
+        self.message, self.offset, self.hint = message, offset, hint
         self.reported = reported  # a consequence of an error that is reported elsewhere
 
 
@@ -67,11 +62,9 @@ def parse(text: str, vectors: bool = False, repeated: bool = False, motion: bool
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"expression is longer than {MAX_LENGTH} characters")
-    allowed = _ALLOWED_IN_REPETITION if repeated else _ALLOWED_CHARACTER
-    if vectors:
-        allowed = _ALLOWED_IN_REPETITION_ALONG_MOTION if repeated else _ALLOWED_ALONG_MOTION
+    others = "%" * repeated + "<>=" * vectors
     for offset, character in enumerate(text):
-        if not allowed.match(character):
+        if not _ALLOWED.match(character) and character not in others:
             _refuse_unit(text)
             hint = _NO_CONDITION if character in "<>&|!" and not vectors else _HINTS.get(character)
             if text[offset : offset + 2] == "!=" and vectors:

@@ -40,7 +40,7 @@ _WORDS = {
     **dict.fromkeys(("newton", "newtons"), "N"),
     **dict.fromkeys(("joule", "joules"), "J"),
     **dict.fromkeys(("watt", "watts"), "W"),
-    **dict.fromkeys(("hertz",), "Hz"),
+    "hertz": "Hz",
     **dict.fromkeys(("pascal", "pascals"), "Pa"),
     **dict.fromkeys(("-", "none", "dimensionless", "percent"), "1"),
 }
