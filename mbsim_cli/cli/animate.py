@@ -16,31 +16,28 @@ if TYPE_CHECKING:
 
 SIZES = (64, 4096)  # pixels
 SIZE = "640x480"
-Output = Annotated[
-    Path | None, options.output("OUT.gif|mp4|pvd", "Moving picture, or meshes for viewers.", "RESULT.gif here")
-]
 Trace = Annotated[list[str] | None, options.value("BODY.POINT", "Point that leaves a trace; repeat for more.", False)]
-ViewOption = Annotated[
-    str | None,
-    options.value(
-        "xy|xz|yz|AZ,EL",
-        "Plane, or azimuth and elevation of the eye in degrees.",
-        "the plane of a plane motion, else -60,20",
-    ),
-]
-Exaggerate = Annotated[
-    float | None, options.value("FACTOR", "Draw deformations of meshes, or a mode, this much larger.", "1")
-]
 Mode = Annotated[int | None, options.value("K", "Draw mode K of an analysis of modes, slowly.", False, min=1)]
 
 
 def command(
     result: Annotated[Path, options.file("RESULT.h5", "Result file.")],
-    output: Output = None,
+    output: Annotated[
+        Path | None, options.output("OUT.gif|mp4|pvd", "Moving picture, or meshes for viewers.", "RESULT.gif here")
+    ] = None,
     trace: Trace = None,
-    view: ViewOption = None,
+    view: Annotated[
+        str | None,
+        options.value(
+            "xy|xz|yz|AZ,EL",
+            "Plane, or azimuth and elevation of the eye in degrees.",
+            "the plane of a plane motion, else -60,20",
+        ),
+    ] = None,
     follow: Annotated[str | None, options.value("BODY", "Body that the camera moves with.", False)] = None,
-    exaggerate: Exaggerate = None,
+    exaggerate: Annotated[
+        float | None, options.value("FACTOR", "Draw deformations of meshes, or a mode, this much larger.", "1")
+    ] = None,
     mode: Mode = None,
     speed: Annotated[float, typer.Option(metavar="X", help="Seconds of motion in a second of the picture.")] = 1.0,
     fps: Annotated[float, typer.Option(metavar="N", min=1, max=100, help="Frames in a second of the picture.")] = 25.0,

@@ -32,21 +32,18 @@ class Repeated(StrEnum):
     ADJOINT = "adjoint"
 
 
-Without = Annotated[
-    list[Repeated] | None,
-    typer.Option(
-        metavar="METHOD", help="Leave out the comparison with a method, as its kernels may take long to compile."
-    ),
-]
-
-
 @options.replacing(*options.ANALYSIS, "threads")
 def command(
     models: options.ModelPaths,
     sensitivity: Annotated[Literal["ddm", "adjoint"], typer.Option(help="Method whose gradients are checked.")] = "ddm",
     settings: "options.Settings" = options.STATED,
     all_numbers: options.AllNumbers = False,
-    without: Without = None,
+    without: Annotated[
+        list[Repeated] | None,
+        typer.Option(
+            metavar="METHOD", help="Leave out the comparison with a method, as its kernels may take long to compile."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random direction.")] = 0,
     json: options.Json = False,
     quiet: options.Quiet = False,

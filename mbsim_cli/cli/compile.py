@@ -13,20 +13,6 @@ Models = Annotated[
     list[Path] | None, options.file("[MODEL.yaml...]", "Model files; --all without any takes small models of its own.")
 ]
 Every = Annotated[bool, typer.Option("--all", help="For every formulation and integrator, not only the file's own.")]
-Lanes = Annotated[
-    bool,
-    typer.Option(
-        "--lanes", help="Also the loops for eight cases of a study; implied by --all, and by models with studies."
-    ),
-]
-Into = Annotated[
-    Path | None,
-    options.value(
-        "DIR",
-        "Copy the kernels to DIR, for the level MBSIM_PROCESSOR; pip installs mbsim_cli/prebuilt of a clone.",
-        False,
-    ),
-]
 
 
 @options.replacing(*options.MODEL)
@@ -34,8 +20,20 @@ def command(
     models: Models = None,
     settings: "options.Settings" = options.STATED,
     every: Every = False,
-    lanes: Lanes = False,
-    into: Into = None,
+    lanes: Annotated[
+        bool,
+        typer.Option(
+            "--lanes", help="Also the loops for eight cases of a study; implied by --all, and by models with studies."
+        ),
+    ] = False,
+    into: Annotated[
+        Path | None,
+        options.value(
+            "DIR",
+            "Copy the kernels to DIR, for the level MBSIM_PROCESSOR; pip installs mbsim_cli/prebuilt of a clone.",
+            False,
+        ),
+    ] = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -18,16 +18,15 @@ Histories = Annotated[
         autocompletion=completion.histories,
     ),
 ]  # fmt: skip
-To = Annotated[
-    Literal["csv", "parquet", "mat", "netcdf", "urdf", "mjcf"],
-    typer.Option(help="Format: urdf and mjcf for models, the others for results.", show_default=False),
-]
 Derivatives = Annotated[bool, typer.Option("--derivatives", help="Add derivatives of histories by the parameters.")]
 
 
 def command(
     source: Annotated[Path, options.file("RESULT.h5|MODEL.yaml", "Result, or model file.")],
-    to: To,
+    to: Annotated[
+        Literal["csv", "parquet", "mat", "netcdf", "urdf", "mjcf"],
+        typer.Option(help="Format: urdf and mjcf for models, the others for results.", show_default=False),
+    ],
     names: Histories = None,
     output: Annotated[Path | None, options.output("OUT", "File.", "SOURCE.KIND here")] = None,
     derivatives: Derivatives = False,

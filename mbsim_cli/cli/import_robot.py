@@ -11,15 +11,14 @@ from mbsim_cli.cli.output import print_written
 from mbsim_cli.errors import counted
 
 NAME = "import"
-Base = Annotated[
-    Literal["fixed", "floating"] | None, options.value(None, "Root links.", "fixed for URDF, as stated for SDF")
-]
 
 
 def command(
     source: Annotated[Path, options.file("ROBOT.urdf|.sdf|.xml", "URDF, SDF or MJCF.")],
     output: Annotated[Path | None, options.output("MODEL.yaml", "File.", "ROBOT.yaml here")] = None,
-    base: Base = None,
+    base: Annotated[
+        Literal["fixed", "floating"] | None, options.value(None, "Root links.", "fixed for URDF, as stated for SDF")
+    ] = None,
     loops: Annotated[Path | None, options.value("LOOPS.yaml", "Joints that close loops of the robot.", False)] = None,
     stops: Annotated[bool, typer.Option("--stops", help="Let limits of joints act as stops, not as comments.")] = False,
     json: options.Json = False,

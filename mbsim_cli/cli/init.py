@@ -32,13 +32,10 @@ def names(incomplete: str = "") -> list[str]:
     return [name for name in TEMPLATES if name.startswith(incomplete)]
 
 
-Name = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="Template.", show_default=False, autocompletion=names)
-]
-
-
 def command(
-    name: Name = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Template.", show_default=False, autocompletion=names)
+    ] = None,
     file: Annotated[Path | None, options.file("[FILE]", "Write here, not to NAME.yaml.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the templates, as without NAME.")] = False,
     json: options.Json = False,

@@ -9,19 +9,18 @@ from mbsim_cli.cli import options
 from mbsim_cli.cli.output import emit, print_modes, tell
 from mbsim_cli.errors import UsageError, counted
 
-At = Annotated[
-    str,
-    typer.Option(
-        metavar="T|equilibrium|start", help="About a time of the motion [s], the static equilibrium, or the start."
-    ),
-]
 Inputs = Annotated[str | None, options.value("F1,law", "Forces, and laws of forces, that are inputs.", "none")]
 
 
 @options.replacing(*options.MODEL)
 def command(
     model: options.ModelPath,
-    at: At = "equilibrium",
+    at: Annotated[
+        str,
+        typer.Option(
+            metavar="T|equilibrium|start", help="About a time of the motion [s], the static equilibrium, or the start."
+        ),
+    ] = "equilibrium",
     inputs: Inputs = None,
     outputs: Annotated[str | None, options.value("r.y,v", "Sensors that are outputs.", "all sensors")] = None,
     to: Annotated[Literal["h5", "npz", "mat"] | None, options.value(None, "Format.", "that of -o, else h5")] = None,

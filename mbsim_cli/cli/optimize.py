@@ -10,38 +10,34 @@ from mbsim_cli.cli import completion, options
 from mbsim_cli.cli.output import Terminal, digits, print_report, print_warnings, show_table, tell
 from mbsim_cli.errors import counted
 
-Name = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[NAME]",
-        help="Optimization of the file.",
-        show_default="the only one",
-        autocompletion=completion.optimizations,
-    ),
-]
-Save = Annotated[
-    Path | None,
-    typer.Option(
-        "--save-model", metavar="MODEL.yaml", help="Write the model with the optimum in place.", readable=False
-    ),
-]
-Algorithm = Annotated[
-    Literal["auto", "slsqp", "trust-constr", "ipopt", "mma"] | None, options.value(None, "Algorithm of the search.")
-]
-Sensitivity = Annotated[
-    Literal["ddm", "adjoint", "auto"] | None, options.value(None, "Method of the gradients.", "as in the file, or auto")
-]
-
 
 @options.replacing(*options.ANALYSIS, "threads")
 def command(
     model: options.ModelPath,
-    name: Name = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Optimization of the file.",
+            show_default="the only one",
+            autocompletion=completion.optimizations,
+        ),
+    ] = None,
     output: Annotated[Path | None, options.output("OUT.h5", "Result of the best design.", "MODEL-NAME.h5")] = None,
-    save_model: Save = None,
-    algorithm: Algorithm = None,
+    save_model: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-model", metavar="MODEL.yaml", help="Write the model with the optimum in place.", readable=False
+        ),
+    ] = None,
+    algorithm: Annotated[
+        Literal["auto", "slsqp", "trust-constr", "ipopt", "mma"] | None, options.value(None, "Algorithm of the search.")
+    ] = None,
     evaluations: Annotated[int | None, options.value("N", "Analyses at most.", min=1)] = None,
-    sensitivity: Sensitivity = None,
+    sensitivity: Annotated[
+        Literal["ddm", "adjoint", "auto"] | None,
+        options.value(None, "Method of the gradients.", "as in the file, or auto"),
+    ] = None,
     settings: "options.Settings" = options.STATED,
     json: options.Json = False,
     quiet: options.Quiet = False,

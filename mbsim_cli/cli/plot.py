@@ -17,33 +17,31 @@ if TYPE_CHECKING:
 
 
 RENAMED = {"--sensitivity": "--by"}
-Arguments = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RESULT.h5... [NAME...]",
-        help="Results (they end in .h5), then names of sensors, components (SENSOR.x), coordinates "
-        "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; default: all sensors and gradients. "
-        "Of a frequency response: inputs and outputs. NAME,NAME share their axes.",
-        show_default=False,
-        autocompletion=completion.histories,
-    ),
-]
-By = Annotated[
-    str | None,
-    options.value(
-        "PARAM[,PARAM...]", "Draw derivatives by these parameters; of torques also by coordinates and rates.", False
-    ),
-]
 Field = Annotated[
     str | None, options.value("NAME", "Draw a field of a result or BODY.sid.h5; OBJECTIVE.NAME: derivatives.", False)
 ]
 
 
 def command(
-    arguments: Arguments,
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RESULT.h5... [NAME...]",
+            help="Results (they end in .h5), then names of sensors, components (SENSOR.x), coordinates "
+            "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; default: all sensors and gradients. "
+            "Of a frequency response: inputs and outputs. NAME,NAME share their axes.",
+            show_default=False,
+            autocompletion=completion.histories,
+        ),
+    ],
     output: Annotated[Path | None, options.output("OUT.png|svg|pdf", "Picture.", "RESULT.png here")] = None,
     over: Annotated[str | None, options.value("NAME", "Draw histories over this one, instead of time.", False)] = None,
-    by: By = None,
+    by: Annotated[
+        str | None,
+        options.value(
+            "PARAM[,PARAM...]", "Draw derivatives by these parameters; of torques also by coordinates and rates.", False
+        ),
+    ] = None,
     gradient: Annotated[bool, typer.Option("--gradient", help="Draw the gradients of the objectives as bars.")] = False,
     field: Field = None,
     label: Annotated[list[str] | None, options.value("TEXT", "Name of a result; repeat for each.", "its file")] = None,

@@ -9,9 +9,6 @@ from mbsim_cli.cli import options, signals
 from mbsim_cli.cli.output import print_report, tell
 from mbsim_cli.errors import UsageError
 
-BodyName = Annotated[
-    str | None, typer.Argument(metavar="[BODY]", help="Flexible body; needed where there are several.")
-]
 Output = Annotated[Path | None, options.output("X.sid.h5|X.SID_FEM|X.vtu", "File to write.", "BODY.sid.h5 here")]
 NoDerivatives = Annotated[bool, typer.Option("--no-derivatives", help="Leave out derivatives by parameters.")]
 
@@ -19,7 +16,9 @@ NoDerivatives = Annotated[bool, typer.Option("--no-derivatives", help="Leave out
 @options.replacing(*options.MODEL)
 def command(
     model: options.ModelPath,
-    body: BodyName = None,
+    body: Annotated[
+        str | None, typer.Argument(metavar="[BODY]", help="Flexible body; needed where there are several.")
+    ] = None,
     output: Output = None,
     no_derivatives: NoDerivatives = False,
     settings: "options.Settings" = options.STATED,

@@ -7,16 +7,15 @@ from mbsim_cli.cli import options, signals
 from mbsim_cli.cli.output import print_written
 from mbsim_cli.errors import UsageError
 
-Source = Annotated[
-    Path,
-    options.file(
-        "RESULT.h5|STUDY|FIT.json", "Result of run or optimize; study.h5 or the folder of a study; what fit -o wrote."
-    ),
-]
-
 
 def command(
-    source: Source,
+    source: Annotated[
+        Path,
+        options.file(
+            "RESULT.h5|STUDY|FIT.json",
+            "Result of run or optimize; study.h5 or the folder of a study; what fit -o wrote.",
+        ),
+    ],
     output: Annotated[Path | None, options.output("OUT.html", "Page.", "SOURCE.html here")] = None,
     json: options.Json = False,
     quiet: options.Quiet = False,

@@ -165,21 +165,6 @@ Timeout = Annotated[float | None, options.value("S", "Seconds that a case may ta
 MaxFailures = Annotated[int | None, options.value("K", "End when more than K cases have failed.", "never", min=0)]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="End when a case fails.")]
 Dask = Annotated[str | None, options.value("ADDRESS", "Compute on a Dask cluster.", "on this machine")]
-Study = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[STUDY]", help="Study of the file.", show_default="the only one", autocompletion=completion.studies
-    ),
-]
-Grid = Annotated[
-    list[str] | None, options.value("NAME=A:B:N", "Values of a grid, or NAME=A,B,C; repeat for more.", False)
-]
-Keep = Annotated[
-    Literal["objectives", "sensors", "full"] | None, options.value(None, "Results to store for each case.")
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else.")
-]
 
 DEFAULT = "run"
 NOT_STARTED = "{} is a study that is planned already; give the model file to plan another"
@@ -209,13 +194,22 @@ def command(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL.yaml|DIR", help="Model file, or folder of a study.", readable=False)
     ],
-    study: Study = None,
+    study: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[STUDY]", help="Study of the file.", show_default="the only one", autocompletion=completion.studies
+        ),
+    ] = None,
     output: Annotated[Path | None, options.output("DIR", "Folder.", "MODEL-STUDY here")] = None,
     jobs: Jobs = 1,
     shard: ShardOption = None,
     csv: Annotated[Path | None, options.value("FILE", "File of cases, a row of values for each.")] = None,
-    grid: Grid = None,
-    keep: Keep = None,
+    grid: Annotated[
+        list[str] | None, options.value("NAME=A:B:N", "Values of a grid, or NAME=A,B,C; repeat for more.", False)
+    ] = None,
+    keep: Annotated[
+        Literal["objectives", "sensors", "full"] | None, options.value(None, "Results to store for each case.")
+    ] = None,
     sensitivity: Annotated[Literal["none", "ddm"] | None, options.value(None, "Gradients in each case.")] = None,
     settings: "options.Settings" = options.STATED,
     retry: Retry = None,
@@ -223,7 +217,9 @@ def command(
     max_failures: MaxFailures = None,
     fail_fast: FailFast = False,
     dask: Dask = None,
-    dry_run: DryRun = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Estimate time and disk space from a few cases; compute nothing else.")
+    ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: Annotated[bool, typer.Option("--force", help="Start again if the folder holds another study.")] = False,

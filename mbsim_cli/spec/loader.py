@@ -222,19 +222,13 @@ def _valid_part(data: dict[str, Any], error: ValidationError) -> tuple[ModelFile
 
 
 def _remove(data: Any, path: Path) -> None:
-    # of a list the whole goes: the places of its other entries must not move
+    """Take out what stands at a path; of a list the whole goes: the places of its other entries must not move."""
     owner: tuple[dict[str, Any], str] | None = None
-    below_list = False
-    for part in path:
-        if isinstance(data, dict):
-            if part not in data:
-                return  # an earlier error took it out
-            owner = owner if below_list else (data, str(part))
-            data = data[part]
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-            below_list = True
-            data = data[part]
-        else:
+    for key in path:
+        if isinstance(key, int) or not isinstance(data, dict):
             break
+        if key not in data:
+            return  # an earlier error took it out
+        owner, data = (data, key), data[key]
     if owner is not None:
-        owner[0].pop(owner[1], None)
+        del owner[0][owner[1]]

@@ -247,6 +247,7 @@ def _along_other_axis(review: Review, name: str, body: Body, names: list[str]) -
 _RATES = ("", "/s", "/s^2")
 _OF_OTHERS = ("force", "torque")  # types of sensors whose unit follows from what they read
 _PARTS = {"force": "N", "moment": "N m"}  # of reactions
+_CONSTANTS = {"pi": "1", "deg": "1", "t": "s"}
 _ALIKE = {"min": 0, "max": 0, "hypot": 0, "atan2": 0, "if": 1, "clip": 0}  # functions whose arguments, from one on, add
 _SAME = ("abs", "norm", "min", "max", "hypot", "clip")  # those that keep the unit
 _PURE = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "log10", "sinh", "cosh", "tanh", "sign")
@@ -355,14 +356,10 @@ class _Units:
 
     def _unit(self, name: str) -> str:
         model = self._model
-        if name in model.parameters:
-            return str(model.parameters[name].unit)
-        if name in model.states:
-            return str(model.states[name].unit)
-        if name in ("pi", "deg"):
-            return "1"
-        if name == "t":
-            return "s"
+        if (named := model.parameters.get(name) or model.states.get(name)) is not None:
+            return str(named.unit)
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
         if (sensor := sensor_in(name, model.shown)) is not None:
             return self._of_sensor(sensor)
         joint, _, coordinate = coordinate_in(name)[0].partition(".")

@@ -279,11 +279,8 @@ def _range_of_search(review: Review, given: Optimization, path: Path, name: str,
     _at_rest(review, (*path, "from"), stated.from_, others)
     _at_rest(review, (*path, "to"), stated.to, others)
     _around_start(review, path, name, stated)
-    low, high = review.value(stated.from_), review.value(stated.to)
-    bounds = review.vector(review.model.parameters[name].bounds)
-    if low is None or high is None or bounds is None:
-        return
-    if not bounds[0] <= low <= high <= bounds[1]:
+    ends, bounds = review.vector((stated.from_, stated.to)), review.vector(review.model.parameters[name].bounds)
+    if ends and bounds and not bounds[0] <= ends[0] <= ends[1] <= bounds[1]:
         review.report(path, f"reaches beyond the bounds {bounds[0]:g} and {bounds[1]:g} of {name!r}", key=True)
 
 
