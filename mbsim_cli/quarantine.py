@@ -97,8 +97,7 @@ def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int, 
     status = 1
     try:
         _confine(seconds, memory)
-        message = _message_of(look, path)
-        os.write(write, message[:4000].encode(errors="replace"))
+        os.write(write, _message_of(look, path)[:4000].encode(errors="replace"))
         status = 0
     except OSError as error:
         status = error.errno or status

@@ -18,8 +18,7 @@ def command(
     from mbsim_cli.study.assembling import build, load
 
     origin = {"model": str(model), "overrides": dict(settings.overrides)}
-    report = origin | build(load(model, settings), settings, []).info
-    print_report(report, json, _print)
+    print_report(origin | build(load(model, settings), settings, []).info, json, _print)
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -62,8 +62,7 @@ def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Jso
         raise UsageError("--length-unit is for files of standard input data (.SID_FEM); results are in metres")
     from mbsim_cli.io.results import ResultFile
 
-    found = ResultFile(result).report()
-    print_report(found, json, _print)
+    print_report(ResultFile(result).report(), json, _print)
 
 
 def _print(found: dict[str, Any]) -> None:

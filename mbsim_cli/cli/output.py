@@ -221,8 +221,7 @@ def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Ma
         numbers = (_number(entry["gradient"][parameter], entry.get("flags")) for entry in entries)
         rows.append([derivative_by(parameter, parameters[parameter]["unit"]), *numbers])
     show_table(titles, rows, of_numbers=True)
-    reasons = {name: why for entry in entries for name, why in entry.get("undefined", {}).items()}
-    for name, why in reasons.items():
+    for name, why in {name: why for entry in entries for name, why in entry.get("undefined", {}).items()}.items():
         tell(f"d/d {name} is NaN: {why}")
     for name, entry in objectives.items():
         for why in entry.get("flags", ()):

@@ -120,8 +120,7 @@ def _write(output: Path, draw: Callable[[], _Picture], json: bool, quiet: bool, 
     save, report, summary = draw()
     with signals.shield(), replaced(target, PICTURE, force=force) as temporary:
         save(temporary, kind)
-    remarks = report.get("left_out", ())
-    print_written({"output": str(output)} | report, json, f"{output}: {summary}", quiet, remarks)
+    print_written({"output": str(output)} | report, json, f"{output}: {summary}", quiet, report.get("left_out", ()))
 
 
 def _histories(contents: "list[ResultFile]", labels: list[str], chosen: "Selection", title: str) -> _Picture:

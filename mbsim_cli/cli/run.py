@@ -94,8 +94,7 @@ def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
         _print_extremes(report["extremes"])
     if estimates := discretisation.line(report):
         tell(estimates, quiet)
-    timing = report["timing"]
-    spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in timing.items())
+    spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in report["timing"].items())
     tell(f"{report['output']}: {_method(report)} ({spent})", quiet)
 
 
@@ -112,8 +111,7 @@ def _print_response(found: dict[str, Any]) -> None:
             at = max(known, key=gains.__getitem__, default=0)
             numbers = gains[0], gains[at], frequencies[at], found["phase"][output][given][at]
             rows.append((output, given, quotient(unit, of_input), *map(digits, numbers)))
-    heads = ("output", "input", "unit", first, "largest gain", "at [Hz]", "phase [rad]")
-    show_rows(heads, rows)
+    show_rows(("output", "input", "unit", first, "largest gain", "at [Hz]", "phase [rad]"), rows)
 
 
 def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:

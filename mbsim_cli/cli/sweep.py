@@ -280,8 +280,7 @@ def retry(
 def _run(folder: "StudyFolder", work: "Work", json: bool, quiet: bool) -> None:
     from mbsim_cli.study.sweep.running import run_study
 
-    report = run_study(folder, work, Terminal(quiet))
-    print_report(report, json, print_summary, quiet)
+    print_report(run_study(folder, work, Terminal(quiet)), json, print_summary, quiet)
 
 
 def _work(
@@ -313,8 +312,7 @@ def status(folder: Folder, json: options.Json = False) -> None:
     from mbsim_cli.study.sweep.store import ledger_of
     from mbsim_cli.study.sweep.summary import status_of
 
-    report = {"folder": str(folder)} | status_of(ledger_of(opened(folder)))
-    print_report(report, json, _print_status)
+    print_report({"folder": str(folder)} | status_of(ledger_of(opened(folder))), json, _print_status)
 
 
 @app.command(cls=Command)

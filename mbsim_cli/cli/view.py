@@ -141,7 +141,6 @@ def _serve(path: Path, overrides: Mapping[str, str], port: int | None, browser: 
     with os_errors(f"cannot serve on port {port or 'any'}"):
         server = HTTPServer(("127.0.0.1", port or 0), Handler)
     address = f"http://127.0.0.1:{server.server_port}/"
-    report = {"page": address, "source": str(path), "kind": "model"}
-    _show(address, report, browser, json, quiet=False)
+    _show(address, {"page": address, "source": str(path), "kind": "model"}, browser, json, quiet=False)
     flush()
     server.serve_forever()

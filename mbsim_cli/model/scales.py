@@ -111,8 +111,7 @@ def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
 
 def distance_of_ground(model: Model, theta: np.ndarray) -> float:
     """Unit of the points at which joints of a tree stand on the ground, over the mechanism's; 1 at least."""
-    stands = at_rest(model.tree)[model.tree.parent]
-    points = model.tree.theta[stands, None] + P_P + np.arange(3)
+    points = model.tree.theta[at_rest(model.tree)[model.tree.parent], None] + P_P + np.arange(3)
     away = float(np.abs(theta[points].real).max(initial=0.0))
     return max(1.0, unit_near(away) / scales_of(model, theta).length) if away > 0.0 else 1.0
 

@@ -28,8 +28,7 @@ def without_adjoint(formulation: str | None, integrator: str | None, error_contr
     Derivatives that control the steps are those of the direct method.
     """
     name = DEFAULT_INTEGRATOR if integrator in (None, AUTO_INTEGRATOR) else integrator
-    adaptive = formulation in INTEGRATED and INTEGRATORS[name].adaptive
-    if adaptive and error_control == SENSITIVITIES:
+    if formulation in INTEGRATED and INTEGRATORS[name].adaptive and error_control == SENSITIVITIES:
         return f"error_control: {SENSITIVITIES}"
     return ""
 

@@ -103,8 +103,7 @@ def _expand_calls_of_laws(review: Review) -> None:
 def _add_value(review: Review, path: Path, value: Expression, law: "str | Spline | None") -> str:
     """Add a force on the ground that an objective or sensor reads; its name."""
     model = review.model
-    sections = model.forces, model.laws, model.sensors, model.parameters, model.constants, model.objectives
-    taken = set().union(*sections)
+    taken = set().union(model.forces, model.laws, model.sensors, model.parameters, model.constants, model.objectives)
     name = next(name for name in map("law_{}".format, count(1)) if name not in taken)
     model.note_made("forces", name, path)
     review.source.stands_at["forces", name, "value", 0] = review.source.stands_at["forces", name, "law"] = path

@@ -227,8 +227,7 @@ def _add_armature(maker: Maker, coordinate: str, inertia: str) -> None:
         maker.report("rotor_inertia", message, "revolute and prismatic joints do; add its inertia to a body")
         return
     own = "" if joint.armature is None else f"{text_of(joint.armature)} + "
-    number = Number.read(own + inertia)
-    joints[name] = joint.model_copy(update={"armature": number})
+    joints[name] = joint.model_copy(update={"armature": Number.read(own + inertia)})
 
 
 def _delay(maker: Maker, name: str, spec: Delay) -> None:

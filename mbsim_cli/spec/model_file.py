@@ -183,8 +183,7 @@ class ModelFile(Sections):
     def sealed(self) -> "ModelFile":
         """This model with all that its short forms stand for; nothing changes it any more."""
         found = self.model_copy()
-        sections = {name: MappingProxyType(self.__dict__[name]) for name in MAPPINGS}
-        found.__dict__.update(sections)
+        found.__dict__.update({name: MappingProxyType(self.__dict__[name]) for name in MAPPINGS})
         found._derived = self._derived.sealed()
         self._source.stands_at = MappingProxyType(self._source.stands_at)  # type: ignore[assignment,arg-type]
         return found

@@ -186,8 +186,7 @@ def with_numbers(model_file: ModelFile, values: Mapping[str, float]) -> str:
             node = entries.get(name)
         if node is not None and isinstance(node.value, dict):
             node = node.value.get("value")
-        nearest = model_file.source.nearest((section, name))
-        if node is None and nearest.instance:
+        if node is None and model_file.source.nearest((section, name)).instance:
             raise UsageError(f"the value of {name!r} cannot be saved: a repetition makes it")
         if node is None:
             number = repr(float(value))

@@ -193,8 +193,7 @@ class Reader:
             if name not in self._constants:
                 raise ExpressionError(f"unknown name {name!r}", None, suggest(name, [*values, *self._constants.names]))
             if name in self._constants.errors:
-                cause = self._constants.errors[name].message
-                raise ExpressionError(f"constant {name!r} has no value here: {cause}")
+                raise ExpressionError(f"constant {name!r} has no value here: {self._constants.errors[name].message}")
         return _whole(self._constants.value(Number(found)).real)
 
     def bounds(self, loop: Node, values: Values) -> tuple[int, int]:
@@ -373,8 +372,7 @@ def write_out(source: Source, overrides: Mapping[str, str]) -> list[Issue]:
     issues = []
     for error in writer.wrong:
         file, line, column = error.place
-        text = source.line(file, line)
-        issues.append(Issue(file, line, column, join(error.path), error.message, error.hint, text))
+        issues.append(Issue(file, line, column, join(error.path), error.message, error.hint, source.line(file, line)))
     return issues
 
 

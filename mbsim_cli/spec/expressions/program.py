@@ -500,8 +500,7 @@ class _Compiler:
         return self._step_of(name, *arguments)
 
     def _clip(self, x: Part, low: Part, high: Part) -> Part:
-        largest = self._apply(FUNCTIONS["max"], x, low)
-        return self._apply(FUNCTIONS["min"], largest, high)
+        return self._apply(FUNCTIONS["min"], self._apply(FUNCTIONS["max"], x, low), high)
 
     def _step_of(self, name: str, x: Part, x0: Part, h0: Part, x1: Part, h1: Part) -> Part:
         """From h0 at x0 to h1 at x1, D = (x - x0)/(x1 - x0) held in [0, 1]."""

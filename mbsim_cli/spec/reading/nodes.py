@@ -251,8 +251,7 @@ class _Builder:
         here, key, place = self._stack[-1], event.value, _place(event)
         if key in here.node.value:
             message = f"key {key!r} stands twice, first in line {here.node.value[key].key_line}"
-            path = ".".join([*self._path(), key])
-            self.errors.append(NodeError(message, *place, path=path))
+            self.errors.append(NodeError(message, *place, path=".".join([*self._path(), key])))
             if len(self.errors) >= MAX_DUPLICATES:
                 raise NodeError(f"more than {MAX_DUPLICATES} keys stand twice", *place)
         if key == "<<" and event.style in (None, ""):

@@ -222,8 +222,7 @@ class _Reader:
             elif (included := self._included(entry, file, above)) is not None:
                 own, other = root.value.get("mbsim"), included.value.get("mbsim")
                 if own is not None and other is not None and other.value != own.value:  # which the merge would hide
-                    message = f"is not the version of {root.file}, which includes this file"
-                    self._refuse(other, message, path="mbsim")
+                    self._refuse(other, f"is not the version of {root.file}, which includes this file", path="mbsim")
                 merged = laid_over(merged, included, self._keys)
         return laid_over(merged, root, self._keys)
 

@@ -307,8 +307,7 @@ def check_values(review: Review) -> None:
                 review.report(place, f"no gradient is taken by {field!r}", hint, key=True)
             for element in elements:
                 if not element.isdecimal():
-                    message = f"{element!r} is no element: they are counted from 0"
-                    review.report((*place, element), message, key=True)
+                    review.report((*place, element), f"{element!r} is no element: they are counted from 0", key=True)
         if given.sensor is not None and _is_shown(review, (*path, "sensor"), given.sensor):
             _values(review, path, given)
         if given.agreement:

@@ -90,8 +90,7 @@ def check_numbers(review: Review) -> None:
     """Report unknown names, cycles and values that do not exist."""
     if review.lost("parameters") or review.lost("constants"):
         return
-    expressions = review.model.expressions
-    known = {*expressions.names, *review.names("parameters"), *review.names("constants")}
+    known = {*review.model.expressions.names, *review.names("parameters"), *review.names("constants")}
     faults: dict[str, list[ExpressionError]] = {}
     for path, number in review.model.computed:
         if path[0] in ("parameters", "constants") and path[2:] in ((), ("value",)):

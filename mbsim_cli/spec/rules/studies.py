@@ -198,8 +198,7 @@ def _optimization(review: Review, path: Path, given: Optimization) -> None:
     for name, limit in given.constraints.items():
         _limit(review, given, (*path, "constraints", name), limit, "slsqp does")
     _fields(review, path, given)
-    hint = "give those that vary bounds, or ranges here"
-    for place, name in _varying(review, (*path, "variables"), given, hint):
+    for place, name in _varying(review, (*path, "variables"), given, "give those that vary bounds, or ranges here"):
         if name not in review.model.parameters or not review.intact("parameters", name):
             continue
         if isinstance(given.varied, dict):

@@ -138,8 +138,7 @@ def check_forces(review: Review) -> None:
 def _symmetric(review: Review, path: Path, force: "Bushing") -> None:
     """Report matrices that no potential, or no dissipation, gives."""
     for key in ("stiffness_matrix", "damping_matrix"):
-        rows = getattr(force, key) or []
-        values = [[review.value(number) for number in row] for row in rows]
+        values = [[review.value(number) for number in row] for row in getattr(force, key) or []]
         size = max((abs(value) for row in values for value in row if value is not None), default=0.0)
         for i in range(len(values)):
             for j in range(i):
