@@ -94,8 +94,7 @@ class OneSided(AnyLaw):
 
 
 _Simple = Constant | Polynomial | Harmonic | SmoothStep | Spline | Table | OneSided
-SimpleLaw = Annotated[_Simple, ByType()]
-SimpleLawOrName = Annotated[named.Law | SimpleLaw, ByKind()]
+SimpleLawOrName = Annotated[named.Law | Annotated[_Simple, ByType()], ByKind()]
 
 
 class Windowed(AnyLaw):
@@ -107,8 +106,7 @@ class Windowed(AnyLaw):
     law: SimpleLawOrName = field("The law; its argument is 0 at the start of the window.", "wave")
 
 
-WindowedLaw = Annotated[_Simple | Windowed, ByType()]
-WindowedLawOrName = Annotated[named.Law | WindowedLaw, ByKind()]
+WindowedLawOrName = Annotated[named.Law | Annotated[_Simple | Windowed, ByType()], ByKind()]
 
 
 class Sum(AnyLaw):
@@ -132,14 +130,11 @@ Law = Annotated[_Simple | Windowed | Sum | Piecewise, ByType()]
 # Controls: functions of time whose values are numbers that an optimisation varies.
 
 
-MOST_INTERVALS = 100_000  # intervals
-
-
 class Control(Described):
     """A law of time of its name, over the duration of the analysis; its values are parameters: NAME_0, NAME_1, ..."""
 
     force: named.Force | None = optional("The force that takes this function as its law.", "push")
-    intervals: int = field("Intervals of equal length.", 40, ge=1, le=MOST_INTERVALS)
+    intervals: int = field("Intervals of equal length.", 40, ge=1, le=100_000)
     between: Literal["linear", "constant"] = field(
         "linear: straight lines between values at the ends of the intervals; constant: one value in each.",
         "linear",

@@ -16,8 +16,7 @@ SUMS = ("integral", "mean", "rms")  # over time
 KINDS = (*SUMS, *EXTREMES, "final", "at", "expression", *MODAL, *TRANSFERS)
 
 NO_EXPRESSION = "0"
-Ordinal = Annotated[int, Field(ge=1)]
-_OrdinalOrLargest: Any = Annotated[Ordinal | Literal["largest"], ByKind()]
+_OrdinalOrLargest: Any = Annotated[Annotated[int, Field(ge=1)] | Literal["largest"], ByKind()]
 
 
 def mode(text: str) -> Any:

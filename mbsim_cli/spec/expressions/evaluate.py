@@ -7,21 +7,8 @@ import operator
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
-from mbsim_cli.spec.expressions.syntax import (
-    COMPONENTS,
-    KNOWN,
-    VECTOR_FUNCTIONS,
-    ExpressionError,
-    column,
-    dotted,
-    function_name,
-    is_constant,
-    law_of,
-    links,
-    names,
-    parse,
-    part_of,
-)
+from mbsim_cli.spec.expressions import syntax
+from mbsim_cli.spec.expressions.syntax import ExpressionError, column
 from mbsim_cli.spec.reading.messages import suggest
 
 Scalar = float | complex
@@ -75,9 +62,9 @@ def evaluate(node: ast.expr, scope: Mapping[str, Scalar]) -> Any:
         case ast.BinOp(left=left, op=op, right=right):
             return _binary(node, op, evaluate(left, scope), evaluate(right, scope))
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return _call(node, function_name(name), [evaluate(argument, scope) for argument in arguments])
+            return _call(node, syntax.function_name(name), [evaluate(argument, scope) for argument in arguments])
         case ast.Compare():
-            sides = ((op, _branch(evaluate(a, scope)), _branch(evaluate(b, scope))) for a, op, b in links(node))
+            sides = ((op, _branch(evaluate(a, scope)), _branch(evaluate(b, scope))) for a, op, b in syntax.links(node))
             return float(all(_COMPARISONS[type(op)](a, b) for op, a, b in sides))
         case ast.BoolOp(op=op, values=conditions):
             hold = (_branch(evaluate(condition, scope)) != 0.0 for condition in conditions)
@@ -85,7 +72,7 @@ def evaluate(node: ast.expr, scope: Mapping[str, Scalar]) -> Any:
         case ast.List(elts=entries):
             return [evaluate(entry, scope) for entry in entries]
         case ast.Attribute(value=value, attr=name):
-            return evaluate(value, scope)[COMPONENTS[name]]
+            return evaluate(value, scope)[syntax.COMPONENTS[name]]
     raise ExpressionError("a number is wanted here", column(node))
 
 
@@ -158,11 +145,11 @@ def _call(node: ast.expr, name: str, values: list[Any]) -> Any:
 
 def check_formula(text: str, widths: Mapping[str, int], vectors: bool = False, laws: Container[str] = ()) -> None:
     """Raise ExpressionError unless a text is a number or vector of names of known width, and calls ``laws`` alone."""
-    tree = parse(text, vectors=True)
+    tree = syntax.parse(text, vectors=True)
     for node in ast.walk(tree):
-        if isinstance(node, ast.expr) and (law := law_of(node)) is not None and law not in laws:
-            raise ExpressionError(f"unknown function {law!r}", column(node), suggest(law, KNOWN))
-    for name, offset in names(tree).items():
+        if isinstance(node, ast.expr) and (law := syntax.law_of(node)) is not None and law not in laws:
+            raise ExpressionError(f"unknown function {law!r}", column(node), suggest(law, syntax.KNOWN))
+    for name, offset in syntax.names(tree).items():
         if name not in widths:
             raise ExpressionError(f"unknown name {name!r}", offset, suggest(name, widths))
     wide = width(tree, widths)
@@ -174,9 +161,9 @@ def check_formula(text: str, widths: Mapping[str, int], vectors: bool = False, l
 
 def width(node: ast.expr, widths: Mapping[str, int]) -> int:
     """Return 1, 3 or another width, or raise ExpressionError with the place where widths do not fit."""
-    if (part := part_of(node)) is not None:
+    if (part := syntax.part_of(node)) is not None:
         return widths.get(part, 3)
-    if isinstance(node, ast.Attribute) and (path := dotted(node)) is not None and path in widths:
+    if isinstance(node, ast.Attribute) and (path := syntax.dotted(node)) is not None and path in widths:
         return widths[path]
     match node:
         case ast.Constant():
@@ -224,24 +211,24 @@ def _of_binary(node: ast.BinOp, widths: Mapping[str, int]) -> int:
         raise ExpressionError("nothing can be divided by a vector", column(node))
     if isinstance(node.op, ast.Pow) and vectors:
         raise ExpressionError("a vector has no power", column(node), "use dot or norm")
-    if is_constant(node):
+    if syntax.is_constant(node):
         evaluate(node, {})
     return (left if left != 1 else right) if vectors else 1
 
 
 def _of_call(node: ast.Call, widths: Mapping[str, int]) -> int:
-    name = function_name(node.func.id)  # type: ignore[attr-defined]
+    name = syntax.function_name(node.func.id)  # type: ignore[attr-defined]
     if name in ("dot", "norm") and (wide := width(node.args[0], widths)) not in (1, 3):
         for argument in node.args[1:]:
             _expect(wide, argument, widths)
         return 1
     for argument in node.args:
-        _expect(3 if name in VECTOR_FUNCTIONS else 1, argument, widths)
-    if name == "clip" and all(map(is_constant, node.args[1:])):
+        _expect(3 if name in syntax.VECTOR_FUNCTIONS else 1, argument, widths)
+    if name == "clip" and all(map(syntax.is_constant, node.args[1:])):
         low, high = (evaluate(argument, {}) for argument in node.args[1:])
         if low > high:
             raise ExpressionError(f"clip has {low:g} as its lowest value, above its highest, {high:g}", column(node))
-    if is_constant(node):
+    if syntax.is_constant(node):
         evaluate(node, {})
     return 3 if name == "cross" else 1
 

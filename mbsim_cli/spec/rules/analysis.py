@@ -3,19 +3,7 @@
 from typing import Any
 
 from mbsim_cli.model.codes import AUTO_INTEGRATOR, DEFAULT_INTEGRATOR, INTEGRATORS, MOST_STEPS
-from mbsim_cli.spec.analysis import (
-    INTEGRATED,
-    OF_CONSTRAINTS,
-    OF_INTEGRATED,
-    WITH_ADJOINT,
-    Analysis,
-    Equilibrium,
-    FrequencyResponse,
-    InverseDynamics,
-    Kinematics,
-    SmallMotions,
-    lacks_adjoint,
-)
+from mbsim_cli.spec import analysis as kinds
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.bodies import with_densities_of
 
@@ -36,27 +24,27 @@ def check(review: Review) -> None:
             review.report(("analysis", key), f"must be less than one, is {value:g}")
     for key in ("hold", "drives", "inputs", "outputs"):
         review.each_once(("analysis", key), getattr(analysis, key, ()))
-    if isinstance(analysis, InverseDynamics):
+    if isinstance(analysis, kinds.InverseDynamics):
         _inverse(review, analysis)
     else:
         for name in (name for name, sensor in sensors.items() if sensor.type in ("torque", "torques")):
             hint = "a force sensor shows what a force element gives, a reaction what a joint or motion does"
             review.report(("sensors", name), "torques are results of the analysis inverse_dynamics alone", hint)
-    if isinstance(analysis, Analysis):
+    if isinstance(analysis, kinds.Analysis):
         _times(review, analysis)
         if analysis.accuracy is not None and analysis.step != "auto":
             hint = "write step: auto, or leave accuracy out"
             review.report(("analysis", "accuracy"), "only step: auto keeps to an accuracy", hint, key=True)
         _integrator(review, analysis)
-    if isinstance(analysis, SmallMotions) and analysis.start is not None and analysis.at != "start":
+    if isinstance(analysis, kinds.SmallMotions) and analysis.start is not None and analysis.at != "start":
         message = "the equilibrium has positions of its own"
         review.report(("analysis", "start"), message, "add at: start, or leave start out", key=True)
-    if isinstance(analysis, FrequencyResponse):
+    if isinstance(analysis, kinds.FrequencyResponse):
         _response(review, analysis)
-    if isinstance(analysis, Kinematics):
+    if isinstance(analysis, kinds.Kinematics):
         _kinematics(review, analysis)
-    elif not isinstance(analysis, InverseDynamics):
-        declared = getattr(analysis, "at", "start") == "start" and not isinstance(analysis, Equilibrium)
+    elif not isinstance(analysis, kinds.InverseDynamics):
+        declared = getattr(analysis, "at", "start") == "start" and not isinstance(analysis, kinds.Equilibrium)
         if analysis.hold and declared and getattr(analysis, "start", None) != "equilibrium":
             message = "only a static equilibrium holds coordinates"
             review.report(("analysis", "hold"), message, "add start: equilibrium", key=True)
@@ -81,8 +69,8 @@ def _sensitivity(review: Review, analysis: Any) -> None:
     if given.method != "none" and given.parameters == () and not given.fields:
         hint = "name parameters, or write method: none"
         review.report((*path, "parameters"), "gradients by nothing are wanted", hint, key=True)
-    if given.method == "adjoint" and (lacking := lacks_adjoint(analysis)):
-        other = "" if isinstance(analysis, SmallMotions) else f"{WITH_ADJOINT}; "
+    if given.method == "adjoint" and (lacking := kinds.lacks_adjoint(analysis)):
+        other = "" if isinstance(analysis, kinds.SmallMotions) else f"{kinds.WITH_ADJOINT}; "
         review.report((*path, "method"), f"{lacking} has no adjoint", f"{other}ddm is exact too")
 
 
@@ -90,23 +78,23 @@ def _states(review: Review) -> None:
     """Report analyses that know no states."""
     states = [name for name, joint in review.model.joints.items() if joint.stands_for == "state"]
     analysis = review.model.analysis
-    declared = isinstance(analysis, Analysis) and analysis.start == "declared"
-    declared |= isinstance(analysis, SmallMotions) and analysis.at == "start" and analysis.start != "equilibrium"
+    declared = isinstance(analysis, kinds.Analysis) and analysis.start == "declared"
+    declared |= isinstance(analysis, kinds.SmallMotions) and analysis.at == "start" and analysis.start != "equilibrium"
     if not states or declared:
         return
     shown, hint = ", ".join(states[:4]) + (", ..." if len(states) > 4 else ""), None
-    if isinstance(analysis, InverseDynamics | Kinematics):
+    if isinstance(analysis, kinds.InverseDynamics | kinds.Kinematics):
         kind, path = analysis.type.replace("_", " "), ("analysis", "type")
         message = f"{kind} has no states, and this model has {shown}"
     else:
         message = f"the search for an equilibrium does not solve for states, and this model has {shown}"
         hint = "begin at declared positions, and let the states settle"
-        hint = "at: start takes the declared positions" if isinstance(analysis, SmallMotions) else hint
-        path = ("analysis", "start" if isinstance(analysis, Analysis) else "type")
+        hint = "at: start takes the declared positions" if isinstance(analysis, kinds.SmallMotions) else hint
+        path = ("analysis", "start" if isinstance(analysis, kinds.Analysis) else "type")
     review.report(path, message, hint)
 
 
-def _inverse(review: Review, analysis: InverseDynamics) -> None:
+def _inverse(review: Review, analysis: kinds.InverseDynamics) -> None:
     for name, sensor in review.model.sensors.items():
         if sensor.type == "multiplier":
             hint = "a torque sensor shows what a coordinate takes, a reaction what a joint does"
@@ -119,7 +107,7 @@ def _inverse(review: Review, analysis: InverseDynamics) -> None:
     _sampling(review, analysis)
 
 
-def _kinematics(review: Review, analysis: Kinematics) -> None:
+def _kinematics(review: Review, analysis: kinds.Kinematics) -> None:
     """Report a missing sampling time, and ranges with other counts than the first."""
     if not analysis.sweep and review.intact("analysis", "sweep"):
         for key in ("sampling", "duration"):
@@ -136,7 +124,7 @@ def _kinematics(review: Review, analysis: Kinematics) -> None:
     _sampling(review, analysis)
 
 
-def _sampling(review: Review, analysis: InverseDynamics | Kinematics) -> None:
+def _sampling(review: Review, analysis: kinds.InverseDynamics | kinds.Kinematics) -> None:
     """Report samples that are longer than the duration, or too many."""
     sampling, duration = review.value(analysis.sampling), review.value(analysis.duration)
     if sampling is None or duration is None or sampling <= 0 or duration <= 0:
@@ -152,7 +140,7 @@ def _count(review: Review, key: str, what: str, duration: float, step: float) ->
         review.report(("analysis", key), f"{duration / step:.3g} steps are more than {MOST_STEPS:.0e}")
 
 
-def _response(review: Review, analysis: FrequencyResponse) -> None:
+def _response(review: Review, analysis: kinds.FrequencyResponse) -> None:
     """Inputs and outputs that are not there, and frequencies that are none."""
     model = review.model
     for index, name in enumerate(analysis.outputs):
@@ -170,7 +158,7 @@ def _response(review: Review, analysis: FrequencyResponse) -> None:
             review.report((*path, "to"), f"the last frequency, {high:g} Hz, is not above the first, {low:g} Hz")
 
 
-def _times(review: Review, analysis: Analysis) -> None:
+def _times(review: Review, analysis: kinds.Analysis) -> None:
     step, duration, interval = map(review.value, (analysis.step, analysis.duration, analysis.output_interval))
     if duration is None or duration <= 0:
         return
@@ -191,7 +179,7 @@ def _times(review: Review, analysis: Analysis) -> None:
         review.report(("analysis", "output_interval"), message)
 
 
-def _integrator(review: Review, analysis: Analysis) -> None:
+def _integrator(review: Review, analysis: kinds.Analysis) -> None:
     """Settings that the chosen formulation and integrator do not have."""
 
     def refuse(keys: tuple[str, ...], message: str, hint: str | None = None) -> None:
@@ -200,11 +188,11 @@ def _integrator(review: Review, analysis: Analysis) -> None:
                 review.report(("analysis", key), f"{message} {key}", hint, key=True)
 
     formulation = analysis.formulation
-    if formulation not in INTEGRATED:
-        hint = f"those that Runge-Kutta methods integrate have one: {', '.join(INTEGRATED)}"
-        refuse(OF_INTEGRATED, f"{formulation} has no setting", hint)
+    if formulation not in kinds.INTEGRATED:
+        hint = f"those that Runge-Kutta methods integrate have one: {', '.join(kinds.INTEGRATED)}"
+        refuse(kinds.OF_INTEGRATED, f"{formulation} has no setting", hint)
         return
-    refuse(OF_CONSTRAINTS, f"{formulation} has no setting", "the ali3p formulations have one")
+    refuse(kinds.OF_CONSTRAINTS, f"{formulation} has no setting", "the ali3p formulations have one")
     name = analysis.integrator or DEFAULT_INTEGRATOR
     if name == AUTO_INTEGRATOR:
         return

@@ -87,7 +87,6 @@ def positive_semidefinite(m: Matrix, scale: float) -> bool:
 
 _SYMMETRY = 1e-9
 MEASURED = 0.1  # excess of a moment over the sum of the others that errors of measurement explain
-_DIAGONAL = ("xx", "yy", "zz")
 
 
 def check(review: Review) -> None:
@@ -123,8 +122,8 @@ def _inertia(review: Review, path: Path, name: str, body: Body) -> None:
     if tensor is None:
         return
     scale = max(abs(entry) for row in tensor for entry in row)
-    for key, entry in zip(_DIAGONAL, (tensor[i][i] for i in range(3)), strict=True):
-        if entry < 0:
+    for i, key in enumerate(("xx", "yy", "zz")):
+        if (entry := tensor[i][i]) < 0:
             at = (*place, key) if isinstance(body.inertia, Inertia) else place
             review.report(at, f"the moment of inertia {key} is negative: {entry:g} kg m^2")
             return
