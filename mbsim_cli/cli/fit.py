@@ -63,9 +63,7 @@ def command(
     print_report(report, json, _print, quiet)
 
 
-def _check(
-    model: "Model", name: str, output: Path | None, save: Path | None, picture: Path | None, force: bool
-) -> None:
+def _check(model: "Model", name: str, output: Path | None, save: Path | None, image: Path | None, force: bool) -> None:
     """Raise before the search where its results could not be written."""
     from mbsim_cli.io.study_file import FIT_FILE
     from mbsim_cli.io.target import PICTURE, check_target
@@ -80,10 +78,10 @@ def _check(
     if save is not None:
         variables = variables_of(model.file, model.file.fit[name].parameters)
         text_to_save(model, variables.parts(variables.start)[0], save, force=force)
-    if picture is not None:
-        picture_kind(picture)
+    if image is not None:
+        picture_kind(image)
         require_matplotlib()
-        check_target(picture, PICTURE, **guard)
+        check_target(image, PICTURE, **guard)
 
 
 def _print(report: dict[str, Any], quiet: bool) -> None:

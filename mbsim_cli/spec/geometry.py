@@ -116,10 +116,7 @@ PARALLEL = 1e-12  # squared sine below which two directions count as parallel
 
 
 def frame(axis: Vector, towards: Vector | None = None) -> Matrix:
-    """Right-handed frame with z along ``axis`` and x as near to ``towards`` as it can be.
-
-    Without ``towards`` x is nearest to the body's own x axis, or to its y axis where z is near x.
-    """
+    """Right-handed frame: z along ``axis``, x nearest to ``towards``, else to the body's x axis (y if z is near x)."""
     z = unit(axis)
     if towards is None:
         towards = IDENTITY[_across(z)]

@@ -14,24 +14,14 @@ from mbsim_cli.spec.expand import expand, with_values_of_controls
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import MAPPINGS, AnyAnalysis, ModelFile
 from mbsim_cli.spec.parameters import with_every_number
-from mbsim_cli.spec.reading.messages import (
-    OTHER_KEYS,
-    Path,
-    cut_off,
-    issue_of,
-    keys_in,
-    keys_of,
-    nearest,
-    path_of,
-    suggest,
-)
+from mbsim_cli.spec.reading import messages
 from mbsim_cli.spec.reading.nodes import replace_wildcards, resolve
 from mbsim_cli.spec.reading.source import Source, is_key, read_source, set_keys
 from mbsim_cli.spec.review import Broken, Review
 from mbsim_cli.spec.rules import RULES
 
-KEYS = tuple(keys_in(ModelFile))
-OF_ANALYSES = {name: keys_in(kind) for name, kind in by_type(get_args(get_args(AnyAnalysis)[0])).items()}
+KEYS = tuple(messages.keys_in(ModelFile))
+OF_ANALYSES = {name: messages.keys_in(kind) for name, kind in by_type(get_args(get_args(AnyAnalysis)[0])).items()}
 OWN = "x-"  # what sections of the user's own begin with
 
 
@@ -87,8 +77,8 @@ def _rename_sections(source: Source) -> list[Issue]:
     """Report misspelt sections, and correct their names, so that what they hold is found."""
     root, issues = source.root, []
     for key in [key for key in root.value if key not in KEYS]:
-        other = OTHER_KEYS.get(key.lower(), key)
-        meant = other if other in KEYS else nearest(key, KEYS)
+        other = messages.OTHER_KEYS.get(key.lower(), key)
+        meant = other if other in KEYS else messages.nearest(key, KEYS)
         if any(other in keys for keys in OF_ANALYSES.values()):
             hint = "it is a key of analysis" if other == key else f"did you mean {other!r} in analysis?"
             issues.append(source.issue((key,), f"unknown key {key!r}", hint, key=True))
@@ -113,7 +103,7 @@ def _with_overrides(model: ModelFile, overrides: Mapping[str, str]) -> ModelFile
                 hint = (error.context or {}).get("hint")
                 sentence = f"value {text!r} of parameter {name!r}: {error.message()}"
         else:
-            hint, sentence = suggest(name, known), f"unknown parameter {name!r}"
+            hint, sentence = messages.suggest(name, known), f"unknown parameter {name!r}"
         wrong.append(f"{sentence}; {hint}" if hint else sentence)
     if wrong:
         raise UsageError("; ".join(wrong))
@@ -155,18 +145,18 @@ def _validated(source: Source, issues: list[Issue]) -> tuple[ModelFile | None, B
 
 def _issues_of(entries: Sequence[Entry], classes: dict[int, Any], data: Any, source: Source) -> list[Issue]:
     """Issues of a validation error, but of keys that are cut off wrong expressions, or missing as misspelt."""
-    pieces = cut_off(entries, data)
-    paths = [(entry, path_of(entry["loc"])) for entry in entries]
+    pieces = messages.cut_off(entries, data)
+    paths = [(entry, messages.path_of(entry["loc"])) for entry in entries]
     paths = [(entry, path) for entry, path in paths if entry["type"] != "extra_forbidden" or path not in pieces]
-    meant: set[Path] = set()
+    meant: set[messages.Path] = set()
     for entry, path in paths:
         if entry["type"] == "extra_forbidden":
             *place, key = path
-            known, given = keys_of(classes, data, tuple(place))
-            match = nearest(str(key), [name for name in known if name not in given])
+            known, given = messages.keys_of(classes, data, tuple(place))
+            match = messages.nearest(str(key), [name for name in known if name not in given])
             meant |= {(*place, match)} if match is not None else set()
     causes = (entry for entry, path in paths if entry["type"] != "missing" or path not in meant)
-    return [issue_of(entry, classes, data, source) for entry in causes]
+    return [messages.issue_of(entry, classes, data, source) for entry in causes]
 
 
 def _refuse_many(issues: list[Issue], classes: dict[int, Any], data: Any, source: Source) -> None:
@@ -196,7 +186,7 @@ def _errors(data: dict[str, Any], classes: dict[int, Any]) -> Iterator[Entry]:
                 many: list[Any] = [{"type": "many", "loc": (section,), "msg": message}]
                 entries = error.errors(include_url=False) if error.error_count() <= MOST else many
             for entry in entries:
-                path = path_of(entry["loc"])
+                path = messages.path_of(entry["loc"])
                 absent = entry["type"] == "missing" and len(path) == (2 if cut else 1)  # it may be in another piece
                 if path[:1] == (section,) and not absent:
                     yield entry
@@ -207,7 +197,7 @@ def _valid_part(data: dict[str, Any], error: ValidationError) -> tuple[ModelFile
     broken: Broken = set()
     for _ in range(ROUNDS):
         for entry in error.errors(include_url=False, include_context=False):
-            path = path_of(entry["loc"])
+            path = messages.path_of(entry["loc"])
             broken.add(path[:2])
             inside = path[:-1] if entry["type"] == "missing" else path
             if inside:
@@ -221,7 +211,7 @@ def _valid_part(data: dict[str, Any], error: ValidationError) -> tuple[ModelFile
     return None, broken
 
 
-def _remove(data: Any, path: Path) -> None:
+def _remove(data: Any, path: messages.Path) -> None:
     """Take out what stands at a path; of a list the whole goes: the places of its other entries must not move."""
     owner: tuple[dict[str, Any], str] | None = None
     for key in path:

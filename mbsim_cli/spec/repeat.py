@@ -251,17 +251,15 @@ _NOTHING = re.compile("(?!)")
 _SAME = "every instance gives the same values"
 
 
-def wrong_with(
-    block: Node, outer: Collection[str], taken: dict[str, str], constants: Collection[str]
-) -> list[RepeatError]:
-    """What is wrong with a block, by names of blocks around it and of the file, and ``constants`` that it reads."""
+def wrong_with(block: Node, outer: Collection[str], taken: dict[str, str], known: Collection[str]) -> list[RepeatError]:
+    """What is wrong with a block, by names of blocks around it and of the file, and ``known`` constants."""
     if type(block.value) is not dict:
         return [RepeatError(block, "must be a mapping", "a block has 'for' and sections")]
     shape = list(_shape(block))
     if shape:
         return shape
     parameters = [name for name, section in taken.items() if section == "parameters"]
-    known = {*outer, *dict(_own(block)), *constants}
+    known = {*outer, *dict(_own(block)), *known}
     return list(_names_of_block(block, outer, taken)) or list(_placeholders(block, known, parameters))
 
 

@@ -99,9 +99,7 @@ class Study(Described):
         """What stands under a way of stating cases."""
         return getattr(self, next(name for name, entry in Study.model_fields.items() if kind in (name, entry.alias)))
 
-    _one_kind = needs(
-        "one of " + ", ".join(KINDS), lambda item: sum(item.stated(kind) is not None for kind in KINDS) != 1
-    )
+    _one_kind = one_of("one of " + ", ".join(KINDS), "grid", "zip_", "list_", "sobol", "latin_hypercube", "csv")
 
 
 # Optimisations: which parameters vary, what is to become least or largest, and what is kept within limits.

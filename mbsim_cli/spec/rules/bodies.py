@@ -251,9 +251,8 @@ def _is_rotation(review: Review, path: Path, given: Orientation) -> None:
     if given.rotation_matrix is not None:
         rows = review.matrix(given.rotation_matrix)
         if rows is not None and not _orthonormal(rows):
-            review.report(
-                (*path, "rotation_matrix"), "is not a rotation", "rows of length 1, perpendicular, right-handed"
-            )
+            hint = "rows of length 1, perpendicular, right-handed"
+            review.report((*path, "rotation_matrix"), "is not a rotation", hint)
 
 
 def _orthonormal(m: list) -> bool:

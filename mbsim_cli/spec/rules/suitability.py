@@ -280,9 +280,8 @@ def _contact_sizes(review: Review, path: Path, force: "Contact") -> None:
         review.report((*path, "exponent"), message, "a smaller one has no derivative where contact begins")
     if force.youngs_modulus is not None:
         if exponent is not None and exponent != 1.5:
-            review.report(
-                (*path, "exponent"), f"Hertz' exponent is 1.5, not {exponent:g}", "give stiffness, or no exponent"
-            )
+            message = f"Hertz' exponent is 1.5, not {exponent:g}"
+            review.report((*path, "exponent"), message, "give stiffness, or no exponent")
         radii = [getattr(ball, "radius", None) for ball in (force.touching, force.touched)]  # of a plane none
         if any(review.value(radius) == 0.0 for radius in radii):
             review.report((*path, "youngs_modulus"), "a point has no stiffness by Hertz", "give stiffness, or a radius")
