@@ -83,7 +83,8 @@ def path_length(p, q, r=0.1, R=0.08):
 @pytest.mark.interpreted
 def test_length_tension_and_energy(tmp_path):
     """Tension by the length of the path at every instant; with it the energy stays; torques vanish without friction."""
-    result = mbsim.load(written(tmp_path / "a.yaml", analysis=ALI3P.replace("4e-3", "8e-3"))).run(sensitivity="none")
+    model = mbsim.load(written(tmp_path / "a.yaml", analysis=ALI3P.replace("4e-3", "8e-3")))
+    result = model.recorded(None, {"sensitivity": "none"}, second_run=False)
     tension = np.linalg.norm(result["F"], axis=1)
     lengths = [path_length(p[:2], q[:2]) for p, q in zip(result["p"], result["q"], strict=True)]
     np.testing.assert_allclose(tension, 2e4 * (np.array(lengths) - 5.75 - 0.5e-4), rtol=1e-9)
