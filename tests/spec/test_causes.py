@@ -504,3 +504,22 @@ def test_sensors_of_forces_that_have_other_keys(tmp_path, sensor, hints):
     text = variant("f: {type: force, force: spring}", f"f: {{type: force, force: spring}}\n  g: {sensor}")
     told = "\n".join(issues_of(tmp_path, text))
     assert all(hint in told for hint in hints) and ("derivative" in told) == ("derivative" in hints[0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ("bodies: [ground, bar]", "bodies: [world, bar]", "unknown body 'world'; did you mean 'ground'?"),
+        ("{expression: psi + 2*peak}", "{integral: time*norm(r)}", "unknown sensor 'time'; did you mean 't'?"),
+        ("{expression: psi + 2*peak}", "{integral: ln(q)}", "unknown function 'ln'; did you mean 'log'?"),
+        ("{expression: psi + 2*peak}", "{integral: 'arctan2(q, 1)'}", "did you mean 'atan2'?"),
+    ],
+)
+def test_names_of_other_programs(tmp_path, old, new, hint):
+    told = "\n".join(issues_of(tmp_path, variant(old, new)))
+    assert hint in told
+
+
+def test_a_list_in_place_of_the_name_of_a_point(tmp_path):
+    (issue,) = issues_of(tmp_path, variant("{type: position, point: bar.B}", "{type: position, point: [0, 0, 0]}"))
+    assert ": must be a text; " in issue

@@ -35,7 +35,12 @@ PARTS = ("force", "moment")  # of a reaction: R.force is a vector of its own
 _ALLOWED = re.compile(r"[\w\s+\-*/().,\[\]]")  # characters, beside % in repetitions and <>= along the motion
 _IF = re.compile(r"\bif(?=\s*\()")  # a word of Python: read as IF
 _LOGIC = "conditions are combined by and, or, not: if(x > 0 and v < 0, a, b)"
-_HINTS = {"^": "powers are written **", **dict.fromkeys("&|!", _LOGIC)}  # for characters that cannot stand
+_CHOICE = "write if(condition, a, b)"
+_HINTS = {
+    "^": "powers are written **",
+    "?": _CHOICE,
+    **dict.fromkeys("&|!", _LOGIC),
+}  # for characters that cannot stand
 _NO_CONDITION = "conditions stand in forces, states, sensors and objectives, not in other numbers"
 _UNIT = re.compile(r"(?<=[\w)\]])\s(?=\s*deg\b)")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
@@ -110,6 +115,10 @@ def _syntax_error(error: SyntaxError, source: str, start: int) -> ExpressionErro
         return ExpressionError("expression cannot be read: numbers are compared", offset, _SELDOM_EQUAL)
     elif re.search(r"\b(AND|OR|NOT|And|Or|Not)\b|\b(and|or)\s*\(", source):
         hint = _LOGIC
+    elif re.search(r"\b(if|then|else)\b", source):
+        hint = _CHOICE
+    elif hint is None and (product := re.search(r"(?<![\w.])(\d+\.?\d*)\s*([^\W\d][\w.]*)", source)):
+        hint = f"a product is written {product[1]}*{product[2]}"
     return ExpressionError(f"expression cannot be read: {error.msg}", offset, hint)
 
 
@@ -183,7 +192,7 @@ def _children(node: ast.expr, vectors: bool, repeated: bool, motion: bool) -> li
                 raise ExpressionError("this comparison is not known", column(node), _SELDOM_EQUAL)
             return [left, *others]
         case ast.IfExp() if vectors:
-            raise ExpressionError("this cannot stand in an expression", column(node), "write if(condition, a, b)")
+            raise ExpressionError("this cannot stand in an expression", column(node), _CHOICE)
         case ast.List(elts=entries) if vectors:
             if len(entries) != 3:
                 raise ExpressionError(f"a vector has three entries, not {len(entries)}", column(node))

@@ -51,6 +51,7 @@ _OF_FORCE = "the value of a force element is read by {type: force, force: NAME}"
 _OF_OTHER_TYPES = {  # keys by section and type of an item that has none of them
     **dict.fromkeys((("forces", "torque", "coordinate"), ("forces", "force", "coordinate")), _DRIVE),
     ("forces", "force", "body"): "a force acts at a point, as point: BODY.center_of_mass",
+    ("sensors", "angle", "joint"): "{type: coordinate, coordinate: A.angle} reads the angle of a joint",
     **{("sensors", kind, key): _REACTION for kind in ("torque", "force") for key in ("joint", "constraint")},
     **dict.fromkeys((("sensors", "torque", "force"), ("sensors", "torque", "drive")), _OF_FORCE),
     **{("sensors", "force", key): _OF_FORCE for key in ("drive", "coordinate", "body", "point")},
@@ -95,7 +96,8 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
     if kind in ("greater_than_equal", "less_than_equal"):
         bound = context.get("ge", context.get("le"))
         return source.issue(path, f"must be {'at least' if 'ge' in context else 'at most'} {bound}")
-    hint = _right(classes, data, path) if kind in _OF_ENTRIES else None
+    listed = kind == "string_type" and isinstance(error["input"], (list, dict))
+    hint = _right(classes, data, path) if kind in _OF_ENTRIES or listed else None
     text = error.get("input") if kind in _OF_ENTRIES[1:] else None
     glued = re.fullmatch(r"([\w.]+):\S+", text) if isinstance(text, str) else None  # mass:3
     if glued and (kind == "dict_type" or glued[1] in _keys_below(classes, data, path)):
@@ -315,12 +317,22 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def suggest(name: str, known: Iterable[str]) -> str | None:
     """Return "did you mean 'B'?", or a short list of what exists, or None."""
     known = list(known)
-    match = nearest(name, known)
+    other = _OTHER_NAMES.get(name.lower())
+    match = other if other in known else nearest(name, known)
     if match is not None:
         return f"did you mean {match!r}?"
     if 0 < len(known) <= 12:
         return "known: " + ", ".join(sorted(known))
     return None
+
+
+_OTHER_NAMES = {  # in other programs
+    **dict.fromkeys(("world", "earth", "inertial", "base_frame"), "ground"),
+    "time": "t",
+    "ln": "log",
+    "fabs": "abs",
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "tan2")},
+}
 
 
 class Named(dict[str, Any]):
