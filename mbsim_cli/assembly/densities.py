@@ -73,17 +73,11 @@ def density_fields(system: System, tree: Any, method: str) -> list[DensityField]
     found = []
     for f, body in enumerate(system.elastic):
         density = getattr(body.spec, "density", None)
-        if density is None or density.name not in wanted:
-            continue
-        found.append(
-            DensityField(
-                density.name,
-                body,
-                tree.block[f] + np.arange(block_size(body.n)),
-                tree.deviation[f] + np.arange(deviation_size(body.n) if tree.deviation[f] != NONE else 0),
-                [row for row in system.shape_rows if row.body is body],
-            )
-        )
+        if density is not None and density.name in wanted:
+            first = tree.block[f] + np.arange(block_size(body.n))
+            second = tree.deviation[f] + np.arange(deviation_size(body.n) if tree.deviation[f] != NONE else 0)
+            rows = [row for row in system.shape_rows if row.body is body]
+            found.append(DensityField(density.name, body, first, second, rows))
     _require_equal_meshes(system.model_file, found)
     return found
 

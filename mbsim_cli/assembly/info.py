@@ -60,10 +60,7 @@ WITH_EXPRESSIONS = ("forces", "cables", "states", "controllers")  # sections tha
 
 
 def describe(assembled: "Assembled") -> dict[str, Any]:
-    """Structure of the assembled model, as plain data.
-
-    The connectivity matrices are numbered as in Zhakatayev et al. (2023): joint i carries body i, from 1.
-    """
+    """Structure of the assembled model, as plain data."""
     file, topology, names = assembled.model_file, assembled.topology, assembled.tree_names
     states = set(assembled.states)
     count = len(topology.bodies) - len(states)  # bodies of states come last
@@ -71,6 +68,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
     joint_of = dict(zip(topology.bodies, topology.joints, strict=True))
     reversed_ = dict(zip(topology.joints, topology.reversed, strict=True))  # tree joints
     driving = {name for name, spec in file.constraints.items() if spec.type == "motion"}
+    coordinates = zip(names.coordinates, names.coordinate_units, assembled.problem.independent, strict=True)
     motions, uses = [row for row, name in enumerate(names.constraints) if name in driving], _uses(file)
     return {
         "name": file.name,
@@ -88,9 +86,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
         "states": [{"name": name, "unit": assembled.joints[name].unit} for name in assembled.states],
         "coordinates": [
             {"name": name, "unit": unit, "independent": bool(independent)}
-            for name, unit, independent in zip(
-                names.coordinates, names.coordinate_units, assembled.problem.independent, strict=True
-            )
+            for name, unit, independent in coordinates
             if name.partition(".")[0] not in states
         ],
         **matrices,
@@ -119,15 +115,14 @@ def _natural(problem: Problem) -> dict[str, Any] | None:
     """Natural coordinates with the bodies that share them, and the equations with their origins."""
     if problem.system is None:
         return None
-    names, sharing, origins = problem.names, problem.system.sharing, origins_of(problem.system)
+    names, sharing = problem.names, problem.system.sharing
+    equations = zip(names.constraints, origins_of(problem.system), strict=True)
     return {
         "coordinates": [
             {"name": name, "unit": unit, "bodies": list(bodies)}
             for name, unit, bodies in zip(names.coordinates, names.coordinate_units, sharing, strict=True)
         ],
-        "constraints": [
-            {"name": name, "origin": origin} for name, origin in zip(names.constraints, origins, strict=True)
-        ],
+        "constraints": [{"name": name, "origin": origin} for name, origin in equations],
     }
 
 
@@ -140,6 +135,9 @@ def _uses(file: ModelFile) -> dict[str, list[str]]:
         for path, expression in walk(getattr(file, section), (section,), Expression)
         if tuple(path[:2]) not in file.derived.made and is_moving(expression, file.expressions)
     ]
+    texts = {f"sensors.{name}": text for name, text in file.formulas.items()}
+    texts |= {f"objectives.{name}": spec.text for name, spec in file.objectives.items()}
+    formulas = {path: set(names_in(parse(text, True))) for path, text in texts.items()}
     places = [(join(path), number) for path, number in file.computed if path[0] not in OF_ITS_USE]
     by_name = numbers.by_name({number for _, number in places})
     stands: dict[Any, list[int]] = {}
@@ -154,12 +152,5 @@ def _uses(file: ModelFile) -> dict[str, list[str]]:
             for path, read in moving
             if any(numbers.depends(Number(name), parameter) for name in read if name in file.expressions.names)
         ]
-        found[parameter] += [
-            f"sensors.{name}" for name, text in file.formulas.items() if parameter in names_in(parse(text, True))
-        ]
-        found[parameter] += [
-            f"objectives.{name}"
-            for name, spec in file.objectives.items()
-            if parameter in names_in(parse(spec.text, True))
-        ]
+        found[parameter] += [path for path, read in formulas.items() if parameter in read]
     return found

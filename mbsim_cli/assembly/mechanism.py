@@ -86,14 +86,11 @@ def _hint_on_start(system: System, name: str) -> str:
 def check_driven(system: System, equations: Equations) -> None:
     """Record driving laws whose initial value or velocity differs from that of the driven coordinate."""
     problem, geometry = equations.problem, system.geometry
-    declared = system.model_file.constraints
-    names = problem.names.constraints
-    given = ((row, declared.get(name)) for row, name in enumerate(names))
-    driven = [(row, spec) for row, spec in given if spec is not None and spec.type == "motion"]
+    motions = {name: spec for name, spec in system.model_file.constraints.items() if spec.type == "motion"}
+    driven = [(row, name, motions[name]) for row, name in enumerate(problem.names.constraints) if name in motions]
     length = scales_of(problem.model, problem.theta).length if driven else 1.0
     automatic = {index for index, _ in problem.automatic}
-    for row, spec in driven:
-        name = names[row]
+    for row, name, spec in driven:
         joint, coordinate = split(spec.coordinate)
         place, unit = system.declared_order(joint).index(coordinate), unit_of(coordinate)
         nothing = NOTHING * (length if unit == "m" else 1.0)
@@ -102,21 +99,15 @@ def check_driven(system: System, equations: Equations) -> None:
         wanted = wanted_at_start(problem, row)
         fixed = coordinate in joints.has_position(system.joints[joint]) and target not in automatic
         if fixed and _differ(stated, wanted, nothing):
-            system.issue(
-                f"constraints.{name}",
-                f"law {wanted:.6g}, position {stated:.6g} {unit}: at t = 0 the law puts {spec.coordinate} elsewhere "
-                f"than joints.{joint}.initial",
-                _hint_on_start(system, name),
-            )
+            other = f"at t = 0 the law puts {spec.coordinate} elsewhere than joints.{joint}.initial"
+            message = f"law {wanted:.6g}, position {stated:.6g} {unit}: {other}"
+            system.issue(f"constraints.{name}", message, _hint_on_start(system, name))
         stated = joints.initial_velocity(geometry, system.joints[joint])[place].real
         rate = law_rate(problem, law)
         if coordinate in joints.has_velocity(system.joints[joint]) and _differ(stated, rate, nothing):
-            system.issue(
-                f"constraints.{name}",
-                f"law {rate:.6g}, stated velocity {stated:.6g} {unit}/s: at t = 0 the law moves {spec.coordinate} "
-                f"with another velocity than joints.{joint}.initial",
-                "leave the velocity out: the law gives it",
-            )
+            other = f"at t = 0 the law moves {spec.coordinate} with another velocity than joints.{joint}.initial"
+            message = f"law {rate:.6g}, stated velocity {stated:.6g} {unit}/s: {other}"
+            system.issue(f"constraints.{name}", message, "leave the velocity out: the law gives it")
 
 
 def _differ(a: float, b: float, nothing: float) -> bool:
@@ -124,10 +115,7 @@ def _differ(a: float, b: float, nothing: float) -> bool:
 
 
 def check_rates(system: System, equations: Equations, closing: Closing, stated: np.ndarray) -> None:
-    """Record stated velocities that contradict each other through the loops; ``stated`` is a mask (n,).
-
-    Each is added to the constraints in turn; one that follows from those before it must agree with them.
-    """
+    """Record stated velocities (mask ``stated`` (n,)) that contradict the constraints and those stated before them."""
     for group in groups(equations, closing.scales):
         mask = stated[group.columns]
         if not mask.any() and not group.initial_measures:
@@ -167,12 +155,11 @@ def check_laws(system: System, equations: Equations, closing: Closing) -> None:
             value, follows = law_rate(problem, laws[row]) / scale, float(combination @ velocities.values)
             if _differ(value, follows, NOTHING):
                 name, unit = problem.names.constraints[row].partition(".")[0], closing.scales.names[row] or "1"
-                system.issue(
-                    f"{'joints' if name in system.joints else 'constraints'}.{name}",
-                    f"at t = 0 it asks for a velocity of {value * scale:.6g} {unit}/s, but from "
-                    f"{velocities.sources(combination)} follows {follows * scale:.6g} {unit}/s: no motion has both",
-                    "leave out one of them",
-                )
+                section = "joints" if name in system.joints else "constraints"
+                asked = f"at t = 0 it asks for a velocity of {value * scale:.6g} {unit}/s"
+                other = f"from {velocities.sources(combination)} follows {follows * scale:.6g} {unit}/s"
+                message = f"{asked}, but {other}: no motion has both"
+                system.issue(f"{section}.{name}", message, "leave out one of them")
 
 
 class _Velocities:
@@ -261,18 +248,14 @@ def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
     else:
         _check_loops(system, problem, closing)
         for name in opposed(system, closing.at, system.topology.cut) if closing.is_closed else ():
-            system.issue(
-                f"joints.{name}",
-                f"the loop closes at {name} with the joint's axes pointing in opposite directions",
-                "start the joints of the loop nearer to how they stand, or turn the axis in one of the bodies",
-            )
+            message = f"the loop closes at {name} with the joint's axes pointing in opposite directions"
+            hint = "start the joints of the loop nearer to how they stand, or turn the axis in one of the bodies"
+            system.issue(f"joints.{name}", message, hint)
     for name in _without_inertia(problem, closing):
         joint, _, coordinate = name.lstrip("-").partition(".")
-        system.issue(
-            f"joints.{joint}",
-            f"nothing gives inertia to coordinate {coordinate!r} of joint {joint!r}",
-            "give a mass or an inertia to a body that it moves, or constrain it",
-        )
+        message = f"nothing gives inertia to coordinate {coordinate!r} of joint {joint!r}"
+        hint = "give a mass or an inertia to a body that it moves, or constrain it"
+        system.issue(f"joints.{joint}", message, hint)
 
 
 def check_wholly_driven(system: System, problem: Problem, closing: Closing) -> None:
@@ -363,16 +346,12 @@ def opposed(system: System, at: Poses, names: Iterable[str]) -> list[str]:
     index, found = system.topology.index, []
     for name in names:
         spec = system.joints[name]
-        axes = {
-            equation.axis_b
-            for equation in joints.CUT_EQUATIONS[joints.kind_of(spec)]
-            if equation.name in ("tilt_x", "turn")
-        }
-        if not axes:
+        held = [equation.name for equation in joints.CUT_EQUATIONS[joints.kind_of(spec)]]
+        if "tilt_x" not in held:
             continue
         frames = joints.joint_frames(system.geometry, spec)
         a, b = (index[body] for body in spec.bodies)
-        for axis in (2, 0) if len(axes) == 2 else (2,):
+        for axis in (2, 0) if "turn" in held else (2,):
             x_a = at.direction(a, transpose(frames.R_a)[axis])
             x_b = at.direction(b, transpose(frames.R_b)[axis])
             if dot(x_a, x_b) < 0.0:
@@ -384,17 +363,15 @@ def opposed(system: System, at: Poses, names: Iterable[str]) -> list[str]:
 def _check_independence(system: System, problem: Problem, closing: Closing) -> None:
     """Name the declared coordinates of which ``closing.conflict`` are too many."""
     declared = [problem.names.coordinates[i] for i in np.flatnonzero(problem.independent & closing.noticed)]
-    declared += [f"{joint}" for joint in system.topology.cut if joints.independent(system.joints[joint])]
+    declared += [joint for joint in system.topology.cut if joints.independent(system.joints[joint])]
     last = declared[-1].lstrip("-").partition(".")[0] if declared else next(iter(system.joints))
     motions = {c.coordinate: name for name, c in system.model_file.constraints.items() if c.type == "motion"}
     given = [f"; the motion {motions[name]!r} gives {name} already" for name in declared if name in motions]
     if closing.mobility == system.states and not motions:
         given.append(": is there a joint or constraint too many, or an axis that points another way than it should?")
-    system.issue(
-        f"joints.{last}.initial.independent",
-        f"dependent coordinates are declared independent, {closing.conflict} too many: {', '.join(declared)}",
-        f"the mechanism has mobility {closing.mobility - system.states}{''.join(given)}",
-    )
+    count = f"{closing.conflict} too many: {', '.join(declared)}"
+    hint = f"the mechanism has mobility {closing.mobility - system.states}{''.join(given)}"
+    system.issue(f"joints.{last}.initial.independent", f"dependent coordinates are declared independent, {count}", hint)
 
 
 def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:

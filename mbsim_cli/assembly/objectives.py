@@ -79,15 +79,9 @@ class Objective:
 
 
 def objectives_of(
-    model_file: ModelFile,
-    numbers: Any,
-    sensor_rows: Mapping[str, slice],
-    parameters: Sequence[str],
-    end: Number | None = None,
-    jumps: tuple[Jump, ...] = (),
-    every: tuple[Jump, ...] = (),
-    environment: Any = None,
-) -> list[Objective]:
+    model_file: ModelFile, numbers: Any, sensor_rows: Mapping[str, slice], parameters: Sequence[str],
+    end: Number | None = None, jumps: tuple[Jump, ...] = (), every: tuple[Jump, ...] = (), environment: Any = None,
+) -> list[Objective]:  # fmt: skip
     """Objectives in the order of the file.
 
     ``end`` is the number of the file for the end of the analysis, None for its last time point; ``jumps`` are those

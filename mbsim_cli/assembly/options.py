@@ -18,16 +18,8 @@ _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
 AUTO = "auto"
 WHOLE = 1e-6  # of an interval: allowed distance from a whole number of steps
 FIRST_STEPS = 64  # of the duration, that step: auto tries first
-_NOT_DIFFERENTIATED = (
-    "step",
-    "accuracy",
-    "sampling",
-    "output_interval",
-    "absolute_tolerance",
-    "weighting",
-    "penalty",
-    *_NUMBERS[2:],
-)
+_OTHERS = ("accuracy", "sampling", "output_interval", "absolute_tolerance", "weighting", "penalty")
+_NOT_DIFFERENTIATED = ("step", *_OTHERS, *_NUMBERS[2:])
 _WITHOUT_TOLERANCE = {
     "none": "sensitivity takes no gradients (method: none)",
     "fd": "differences of runs (method: fd) rest on the tolerance of the motion",

@@ -249,8 +249,6 @@ def check_natural(system: System) -> None:
 
 # Settings of inverse dynamics that open trees do not have; formulations that take open trees alone.
 
-_FORWARD = "use formulation: ali3p-rtdyn1"
-
 
 def check_inverse(system: System) -> None:
     """Raise ModelError for what only mechanisms with loops or constraints can use."""
@@ -270,7 +268,7 @@ def check_open_tree(system: System, formulation: str) -> None:
     """Raise ModelError for loops, and for constraints other than a law for one coordinate."""
     for loop in system.topology.loops:
         message = f"the joints {' - '.join(loop)} form a loop, and {formulation} is for open trees"
-        system.issue(f"joints.{loop[0]}", message, _FORWARD)
+        system.issue(f"joints.{loop[0]}", message, _HINT)
     driven: dict[int, str] = {}
     for name, spec in system.model_file.constraints.items():
         path = f"constraints.{name}"
@@ -279,7 +277,7 @@ def check_open_tree(system: System, formulation: str) -> None:
                 continue  # reported with the length of the cable
             kind = "cables of constant length" if spec.stands_for == "length" else spec.type
             message = f"{formulation} is for open trees; of constraints it knows motion alone, not {kind}"
-            system.issue(path, message, _FORWARD)
+            system.issue(path, message, _HINT)
             continue
         column = system.coordinate(spec.coordinate).column
         if column == NONE:
@@ -350,10 +348,7 @@ class Packing(NamedTuple):
 
 
 def pack(model_file: ModelFile, choices: Mapping[str, Any], released: Collection[tuple[str, str]] = ()) -> Packing:
-    """Pack a file; raises ModelError with all faults of the mechanism.
-
-    No constraint holds the points of joints ``released`` along their axes, where it would repeat others.
-    """
+    """Pack a file; no constraint holds the joints ``released`` along their axes. Raises ModelError with all faults."""
     system = unfolded_system(with_released(model_file, released), choices["standard_input"])
     numbers = system.geometry.numbers
     options = _options_at(model_file, numbers, choices)

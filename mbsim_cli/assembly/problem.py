@@ -11,7 +11,7 @@ from mbsim_cli.assembly import mechanism
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.elements.unsmooth_laws import unsmooth_laws, with_event_times
-from mbsim_cli.assembly.objectives import Objective, expressed, jumps_in, objectives_of
+from mbsim_cli.assembly.objectives import Objective, expressed, jumps_in, objectives_of, responding
 from mbsim_cli.assembly.options import check_differentiable, end_of, warnings_of_settings
 from mbsim_cli.assembly.packing import OTHERS, Packing, ParameterValue, pack, parameter_values
 from mbsim_cli.assembly.parameters.numbers import Theta
@@ -60,19 +60,15 @@ SLIGHT = 1e-8  # least inertia of a coordinate over the largest, as in ``factor_
 
 
 def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Problem, list[str]]:
-    """The problem with least inertias of its coordinates, and a sufficient penalty; also warnings.
-
-    A ``stated`` penalty is not changed; a warning says if it is too small.
-    """
+    """The problem with least inertias and a sufficient penalty, and warnings; a ``stated`` penalty is only checked."""
     inertia, tree, options = closing.inertia.diagonal, problem.model.tree, problem.options
     least = least_of_joints(problem.model, problem.theta, inertia)
     problem = replace(problem, least=least)
     rows = all_but(len(closing.phi), closing.redundant)
     if not rows.size or isinstance(tree, FlexibleTree) or options.integrated:
         return problem, []
-    inverse_inertia = _relative_inverse_inertia(
-        closing.J[rows], closing.inertia.mass, np.maximum(inertia, least), closing.scales.columns**2
-    )
+    counted, extent = np.maximum(inertia, least), closing.scales.columns**2
+    inverse_inertia = _relative_inverse_inertia(closing.J[rows], closing.inertia.mass, counted, extent)
     together = float(np.linalg.eigvalsh(inverse_inertia)[0])
     if options.penalty * PENALTY_RATIO * together >= (SLOW if stated else QUICK):
         return problem, []
@@ -180,10 +176,7 @@ def _unstated(changes: list[_Change], stated: np.ndarray, parts: Iterable[Part])
 
 
 def _of_cut_joints(system: System, cut: Iterable[str], at: Poses, size: float) -> Iterator[_Change]:
-    """Stated and found values of coordinates of cut joints, which are no coordinates of the tree.
-
-    Bodies are ``at`` their poses; ``size`` is that of the mechanism, m.
-    """
+    """Stated and found values of coordinates of cut joints, bodies ``at`` their poses; ``size`` of the mechanism, m."""
     geometry, index = system.geometry, system.topology.index
     for name in cut:
         joint = system.joints[name]
@@ -314,47 +307,24 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
         fields = density_fields(system, packed.tree, packing.options.sensitivity)
     started = _started(replace(declared, broken=broken), equations, closing, fields)
     started, soft = weighed(started, closing, stated="penalty" in model_file.analysis.model_fields_set)
+    problem = started
     if started.options.natural:
         from mbsim_cli.solve.natural.system import in_natural_coordinates
 
         problem = in_natural_coordinates(started)
-    else:
-        problem = started
     warnings = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.warnings]
     warnings += warnings_of_settings(model_file, packing.options, packing.choices)
-    warnings += [
-        *unsmooth_laws(declared, model_file, packed.signals.steep),
-        *system.warnings,
-        *moved_starts(packing, declared, closing),
-        *soft,
-    ]
+    warnings += unsmooth_laws(declared, model_file, packed.signals.steep) + system.warnings
+    warnings += moved_starts(packing, declared, closing) + soft
+    jumps = (jumps_in(declared, splits) for splits in (declared.splits, declared.value_splits))
+    objectives = objectives_of(model_file, packing.numbers, packed.sensors.rows, wanted, end, *jumps)
     return Assembled(
-        problem=problem,
-        objectives=objectives_of(
-            model_file,
-            packing.numbers,
-            packed.sensors.rows,
-            wanted,
-            end,
-            jumps_in(declared, declared.splits),
-            jumps_in(declared, declared.value_splits),
-        ),
-        parameters=parameters,
-        sensor_rows=packed.sensors.rows,
-        contacts=packed.sensors.contacts,
-        turns=packed.sensors.turns,
-        topology=system.topology,
-        joints=system.joints,
-        dropped=[identity.name for identity in packed.identities],
-        warnings=warnings,
-        equations=equations,
-        closing=closing,
-        theta=system.theta,
-        model_file=model_file,
-        choices=packing.choices,
-        fields=fields,
+        problem=problem, objectives=objectives, parameters=parameters, sensor_rows=packed.sensors.rows,
+        contacts=packed.sensors.contacts, turns=packed.sensors.turns, topology=system.topology, joints=system.joints,
+        dropped=[identity.name for identity in packed.identities], warnings=warnings, equations=equations,
+        closing=closing, theta=system.theta, model_file=model_file, choices=packing.choices, fields=fields,
         packing=lasting,
-    )
+    )  # fmt: skip
 
 
 def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Sequence[str]) -> Problem:
@@ -396,8 +366,6 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
     problem = replace(problem, names=replace(problem.names, undefined=undefined))
     check_start(problem, system.issue)
     if packing.options.analysis == "frequency_response":
-        from mbsim_cli.assembly.objectives import responding
-
         problem = responding(system, packing.numbers, problem, packed.sensors.rows)
     problem = with_event_times(problem, packing, wanted)
     system.stop()

@@ -216,11 +216,9 @@ def in_natural_coordinates(moving: MovingScene, system: NaturalSystem) -> Moving
 
 
 def moving_scene(
-    model_file: ModelFile,
-    standard_input: Source | None = None,
-    exaggeration: float = 1.0,
+    model_file: ModelFile, standard_input: Source | None = None, exaggeration: float = 1.0,
     coordinates: Sequence[str] | None = None,
-) -> MovingScene:
+) -> MovingScene:  # fmt: skip
     """The scene of a model: its bodies, joints, springs and ground points.
 
     ``standard_input`` gives the data of bodies that deform, whose meshes are drawn deformed ``exaggeration`` times. No
@@ -350,9 +348,8 @@ class _Drawing:
         """Add the surfaces of a body; one whose file cannot be read is skipped, as the motion does not need it."""
         for at, visual in enumerate(visuals):
             try:
-                given, triangles = read_surface(
-                    self._system.model_file.source.file_at(f"bodies.{name}.visuals[{at}]", visual.mesh)
-                )
+                path = self._system.model_file.source.file_at(f"bodies.{name}.visuals[{at}]", visual.mesh)
+                given, triangles = read_surface(path)
             except (InputOutputError, UsageError) as error:
                 self._left_out.append(f"{name} is drawn without its surface: {error}")
                 continue

@@ -114,9 +114,8 @@ def _uses(problem: Problem, state: State) -> Iterator[tuple[int, str, float]]:
         yield law, "the time", state.time
     measures = model.measures
     if isinstance(measures.curves, Curves):
-        for law, offset, first, end in zip(
-            measures.curves.law, measures.theta, measures.first, measures.first[1:], strict=False
-        ):
+        columns = measures.curves.law, measures.theta, measures.first, measures.first[1:]
+        for law, offset, first, end in zip(*columns, strict=False):
             if law != NONE:
                 (column,) = of_columns(model.tree, measures.coordinate[end - 1 : end])
                 sign = problem.theta[offset + end - first]

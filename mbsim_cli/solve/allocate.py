@@ -15,7 +15,7 @@ from mbsim_cli.kernels.algorithms.equations.residual_variation import resting
 from mbsim_cli.kernels.algorithms.flexible import workspace as flexible
 from mbsim_cli.kernels.algorithms.motion import workspace as rigid
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
-from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Directions, Kinematics, Twists, Virtual
+from mbsim_cli.kernels.algorithms.motion.workspace import Directions, Kinematics, Twists
 from mbsim_cli.kernels.algorithms.natural import workspace as natural
 from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
@@ -57,7 +57,7 @@ class Allocators(NamedTuple):
     composite: Callable[..., Any]  # (model, dtype) of trees, (model, theta) of natural coordinates
     twists: Callable[..., Any]  # (model, p, dtype)
     adjoints: Callable[..., Any]  # (model, len(theta), p, dtype)
-    virtual: Callable[..., Any]  # (model, p, dtype)
+    virtual: Callable[..., Any]  # (model, p, dtype), of zeros
 
 
 OF_NATURAL = natural.natural_twists, natural.natural_adjoints, natural.natural_virtual
@@ -231,10 +231,7 @@ def work_at_instant(model: Model, theta: np.ndarray) -> WorkAtInstant:
 
 
 def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.ndarray | None = None) -> Work:
-    """Allocate the work of a motion; ``rows`` of the constraints are watched for singular positions.
-
-    ``least`` (n,) is the least inertia of coordinates, as in ``Problem``; natural coordinates have their own.
-    """
+    """Allocate the work of a motion; ``rows`` are watched for singular positions, ``least`` is as in ``Problem``."""
     _, n, m = sizes(model)
     dtype, onsets = theta.dtype.type, onsets_of(model, theta)
     kin, comp, eq, turning = work_at_instant(model, theta)
@@ -273,22 +270,12 @@ def twists_of(model: Model, p: int, dtype: type) -> Twists:
     return allocators(model).twists(model, p, dtype)
 
 
-def adjoints_of(model: Model, size: int, p: int, dtype: type) -> Adjoints:
-    """Allocate adjoints of ``size`` numbers theta and the motion."""
-    return allocators(model).adjoints(model, size, p, dtype)
-
-
 def motion_adjoints(model: Model, rows: int, p: int, dtype: type) -> "MotionAdjoints":
     """Allocate adjoints of the motion at ``rows`` time points."""
     from mbsim_cli.kernels.drivers.pull_back import MotionAdjoints
 
     _, n, m = sizes(model)
     return MotionAdjoints(*(zeros((rows, k, p), dtype) for k in (n, n, n, m)))
-
-
-def virtual_of(model: Model, p: int, dtype: type) -> Virtual:
-    """Allocate a virtual motion of zeros."""
-    return allocators(model).virtual(model, p, dtype)
 
 
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
@@ -304,10 +291,10 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     return Directions(np.ascontiguousarray(dtheta, dtype), allocators(model).touch(model, dtheta))
 
 
-def record(model: Model, rows: int, dtype: type, make: Make = zeros, *, corrections: bool = False) -> Record:
-    """Allocate the rows of a block, with ``corrections`` where a backward sweep will need them; ``make`` clears."""
+def record(model: Model, rows: int, dtype: type, *, corrections: bool = False) -> Record:
+    """Allocate the rows of a block, with ``corrections`` where a backward sweep will need them."""
     _, n, m = sizes(model)
-    motion = _side_by_side(rows, [(n,), (n,), (n,), (m,), (m,), (m,), (m,), (sensor_width(model),), (3,)], dtype, make)
+    motion = _side_by_side(rows, [(n,), (n,), (n,), (m,), (m,), (m,), (m,), (sensor_width(model),), (3,)], dtype, zeros)
     turning = (model.measures.kind == Measure.ANGLE).any()
     expected = np.zeros((rows, model.measures.kind.size if turning else 0))
     corrected: np.ndarray = np.zeros((rows, 2 if corrections else 0, n), dtype)
@@ -325,9 +312,8 @@ def sensitivity_record(model: Model, rows: int, p: int, dtype: type, make: Make 
 def _side_by_side(rows: int, shapes: Sequence[tuple[int, ...]], dtype: type, make: Make) -> list[np.ndarray]:
     """Arrays (rows, *shape) in one allocation; each begins on a cache line."""
     counts = [rows * math.prod(shape) for shape in shapes]
-    ends = np.cumsum([padded(count) for count in counts]).tolist()
-    room = make((ends[-1],), dtype)
-    begins = (end - padded(count) for end, count in zip(ends, counts, strict=True))
+    begins = np.cumsum([0, *map(padded, counts)]).tolist()
+    room = make((begins.pop(),), dtype)
     parts = zip(begins, counts, shapes, strict=True)
     return [room[first : first + count].reshape(rows, *shape) for first, count, shape in parts]
 
@@ -335,21 +321,18 @@ def _side_by_side(rows: int, shapes: Sequence[tuple[int, ...]], dtype: type, mak
 class Evaluable:
     """A state, and the work arrays to evaluate it at one time point; ``theta`` may be complex.
 
-    ``dtheta`` (len(theta), p), p ``padded``, holds the directions of differentiation.
-
-    One ``beside`` another has the same state and work arrays, and other directions.
+    ``dtheta`` (len(theta), p), p ``padded``, holds the directions of differentiation. One ``beside`` another has the
+    same state and work arrays, and other directions.
     """
 
     def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, beside: "Evaluable | None" = None) -> None:
-        self.model, self.theta, self.dtheta = model, theta, dtheta
-        self.dtype = theta.dtype.type
-        self.n, self.m = sizes(model)[1:]
-        self.p = dtheta.shape[1]
+        self.model, self.theta, self.dtheta, self.dtype = model, theta, dtheta, theta.dtype.type
+        (_, n, m), p, nm = sizes(model), dtheta.shape[1], model.measures.kind.size
+        self.n, self.m, self.p = n, m, p
         self.state: State = beside.state if beside else state(model, self.dtype)
-        self.sens = sensitivity(model, self.p, self.dtype)
+        self.sens = sensitivity(model, p, self.dtype)
         self.work: WorkAtInstant = beside.work if beside else work_at_instant(model, theta)
-        self.twists = twists_of(model, self.p, self.dtype)
-        n, m, p, nm = self.n, self.m, self.p, model.measures.kind.size
+        self.twists = twists_of(model, p, self.dtype)
         shapes = ((n, n), (n, padded(n)), (n, p), (3, m, p), (nm,), (nm, p))
         self.out = Linearisation(*(np.zeros(shape, self.dtype) for shape in shapes))
         self.update_directions()
@@ -371,9 +354,7 @@ class Evaluable:
 class Instant(Evaluable):
     """A time point of a mechanism in joint coordinates."""
 
-    def __init__(
-        self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Evaluable | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: Evaluable | None = None):
         self.at_center = control(problem, redundant=False).at_center
         super().__init__(problem.model, theta, dtheta, beside)
         first = self.model.tree.initial[0] + self.n

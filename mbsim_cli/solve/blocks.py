@@ -1,7 +1,7 @@
 """Stored time points: blocks of the rows that kernels fill, and which of them read forces of constraints."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -12,38 +12,24 @@ from mbsim_cli.model.problem import Block, Options, Problem
 from mbsim_cli.solve import allocate
 
 if TYPE_CHECKING:
-    from mbsim_cli.solve.constraint_forces import Balance
+    from mbsim_cli.solve.constraint_forces import Balance, ReactionReader
+    from mbsim_cli.solve.natural.joint_motion import NaturalReactions
+
+Reader: TypeAlias = "ReactionReader | NaturalReactions"
 
 # Integrals over time are summed inside each step by Gauss's rule of order 8, that of ``dop853``.
 
 _NEAR, _FAR = (float(np.sqrt(3 / 7 - sign * 2 / 7 * np.sqrt(6 / 5))) for sign in (1.0, -1.0))
 SHARES = 0.5 + 0.5 * np.array([-_FAR, -_NEAR, _NEAR, _FAR])  # of a step that has passed
 WEIGHTS = (18.0 + np.sqrt(30.0) * np.array([-1.0, 1.0, 1.0, -1.0])) / 72.0  # of its length
-
-
-class Reader(Protocol):
-    """Reads reactions of stored time points."""
-
-    @property
-    def lost(self) -> Mapping[float, str]:
-        """Reasons why forces are not found, by time."""
-
-    def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Reactions (N, width) of the rows of a record, their derivatives (N, width, p), and which are undetermined."""
+RULE = SHARES, WEIGHTS
 
 
 def block_of(
-    record: Record,
-    d_record: SensitivityRecord,
-    p: int,
-    iterations: np.ndarray,
-    work: np.ndarray,
-    reader: Reader | None,
-    broken: np.ndarray | None = None,
-    free: np.ndarray | None = None,
-    singular: np.ndarray | None = None,
-    lost: Mapping[float, str] | None = None,
-) -> Block:
+    record: Record, d_record: SensitivityRecord, p: int, iterations: np.ndarray, work: np.ndarray,
+    reader: "Reader | None", broken: np.ndarray | None = None, free: np.ndarray | None = None,
+    singular: np.ndarray | None = None, lost: Mapping[float, str] | None = None,
+) -> Block:  # fmt: skip
     """A block; directions beyond the p parameters are dropped, and derivatives in ``broken`` directions are NaN.
 
     Reactions follow the other sensors. ``lost`` maps times to the reason why forces of constraints are not found.
@@ -68,18 +54,18 @@ def block_of(
 
 
 def with_reactions(
-    record: Record, d_record: SensitivityRecord, reader: Reader | None
+    record: Record, d_record: SensitivityRecord, reader: "Reader | None"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sensors (N, width), their derivatives (N, width, p), and which are undetermined; those of reactions last."""
     determined = np.zeros(record.sensors.shape, bool)
     if reader is None:
         return record.sensors, d_record.sensors, determined
-    values, derivatives, undetermined = reader.read(record, d_record)
-    return (
-        np.concatenate([record.sensors, values], axis=1),
-        np.concatenate([d_record.sensors, derivatives], axis=1),
-        np.concatenate([determined, undetermined], axis=1),
-    )
+    return side_by_side((record.sensors, d_record.sensors, determined), reader.read(record, d_record))
+
+
+def side_by_side(sensors: Sequence[np.ndarray], behind: Sequence[np.ndarray]) -> Any:
+    """Sensors (N, width), and what belongs to them (N, width, ...), with others behind them."""
+    return tuple(np.concatenate(pair, axis=1) for pair in zip(sensors, behind, strict=True))
 
 
 class BrokenOff(AnalysisError):
@@ -101,6 +87,12 @@ def first_rows(group: Group, count: int) -> Group:
 def other_rows(group: Group, first: int) -> Group:
     """The rows from ``first`` on."""
     return type(group)(*(array[first:] for array in group))
+
+
+def put_back(arrays: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> None:
+    """Write copies of arrays back into these."""
+    for array, copied in zip(arrays, kept, strict=True):
+        array[...] = copied
 
 
 # How many steps are made at once: interruption and progress wait for a tenth of a second at most, roughly.
@@ -131,7 +123,7 @@ def is_balanced(problem: Problem, reacting: bool) -> bool:
 
 def reader_of(
     problem: Problem, theta: np.ndarray, dtheta: np.ndarray, balance: "Balance | None" = None
-) -> Reader | None:
+) -> "Reader | None":
     """The reader of reactions, if any sensor reads them."""
     if problem.reacting is None:
         return None

@@ -349,10 +349,7 @@ def onsets_of(model: Model, theta: np.ndarray, steps: float = Options.onset_step
 
 
 def begins_unseen(problem: Problem) -> bool:
-    """Whether forces, such as smooth steps, may jump or begin within steps although no gap of the problem closes.
-
-    Dry friction does not count.
-    """
+    """Whether forces, but for dry friction, may jump or begin within steps although no gap of the problem closes."""
     closing, theta = {gap.force for gap in problem.gaps}, problem.theta.real
     return any(
         argument == ELONGATION and not (side and force in closing)

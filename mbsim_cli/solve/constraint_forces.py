@@ -106,10 +106,7 @@ CHANGE = 1e-7  # change of a force or moment, over the largest multiplier, that 
 
 
 def null_vectors(J: np.ndarray) -> np.ndarray:
-    """Null vectors (N, k, m) of the transposed Jacobians (N, m, n) in units, k the most of any time point.
-
-    Time points with fewer are padded with zeros.
-    """
+    """Null vectors (N, k, m) of the transposed Jacobians (N, m, n) in units; zeros where there are fewer than k."""
     found = []
     for rows in J:
         felt = np.linalg.norm(rows, axis=1) > UNFELT  # others are free, each with a vector of its own
@@ -133,16 +130,11 @@ class ReactionReader:
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        reacting: Reacting,
-        theta: np.ndarray,
-        dtheta: np.ndarray,
+        self, problem: Problem, reacting: Reacting, theta: np.ndarray, dtheta: np.ndarray,
         balance: Balance | None = None,
-    ) -> None:
-        self.balance = balance
+    ) -> None:  # fmt: skip
         self.model, self.reactions, self.reacting = reacting.model, reacting.reactions, reacting
-        self.theta = theta
+        self.theta, self.balance = theta, balance
         self.at_center = allocate.control(problem, redundant=False).at_center
         dtype = theta.dtype.type
         (_, n, _), p = allocate.sizes(self.model), dtheta.shape[1]

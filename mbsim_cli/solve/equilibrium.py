@@ -14,18 +14,11 @@ from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.model.standard_data import MASS as MASS_OF_FLEXIBLE
 from mbsim_cli.model.units import force_on
+from mbsim_cli.solve import redundancy
 from mbsim_cli.solve.allocate import Instant
 from mbsim_cli.solve.breakpoints import going_on
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed, require_forces_alone
-from mbsim_cli.solve.redundancy import (
-    PIVOT_TOLERANCE,
-    changes_force,
-    in_units,
-    of_least_norm,
-    rank_and_pivots,
-    without_columns,
-)
 from mbsim_cli.solve.tape import Tape
 
 # Modes of a mechanism at rest: stiffness and mass in the directions that constraints leave free.
@@ -148,7 +141,7 @@ class Statics:
             J, inner = self._J[np.ix_(rows, free)], np.eye(free.size)
             if len(J):
                 _, sizes, vectors = np.linalg.svd(J)
-                inner = vectors[int((sizes > PIVOT_TOLERANCE * max(1.0, sizes.max(initial=0.0))).sum()) :].T
+                inner = vectors[int((sizes > redundancy.PIVOT_TOLERANCE * max(1.0, sizes.max(initial=0.0))).sum()) :].T
             root = np.linalg.inv(np.linalg.cholesky(inner.T @ M[np.ix_(free, free)] @ inner))
             A = root @ (inner.T @ K[np.ix_(free, free)] @ inner) @ root.T
             values, vectors = np.linalg.eigh(0.5 * (A + A.T))
@@ -200,13 +193,13 @@ class Statics:
             size = np.abs(phi).max(initial=0.0)
             if not np.isfinite(size) or size < CLOSED:
                 break
-            change = np.linalg.lstsq(self._J[:, self.free], -phi, rcond=PIVOT_TOLERANCE)[0]
+            change = np.linalg.lstsq(self._J[:, self.free], -phi, rcond=redundancy.PIVOT_TOLERANCE)[0]
             self.state.z[self.free] += change
         return bool(size < NEARLY_CLOSED)
 
     def _balance(self) -> np.ndarray:
         """Unbalanced forces (n,) with multipliers of least squares; zero on held coordinates."""
-        change = np.linalg.lstsq(self._J[:, self.free].T, -self.eq.G[self.free], rcond=PIVOT_TOLERANCE)[0]
+        change = np.linalg.lstsq(self._J[:, self.free].T, -self.eq.G[self.free], rcond=redundancy.PIVOT_TOLERANCE)[0]
         left = self.eq.G + self._J.T @ change
         left[self.hold] = 0.0
         self.state.lam[:] += change / self._rows
@@ -306,10 +299,7 @@ class NearestEquilibrium(Statics):
     """Search for the equilibrium nearest to the initial position, if neutral modes allow several."""
 
     def find(self, initial: np.ndarray) -> tuple[np.ndarray, np.ndarray, StiffnessModes, int]:
-        """Go to the equilibrium, neutral coordinates to their ``initial`` values.
-
-        Returns held coordinates, rows with multipliers, modes there, and iterations of the search.
-        """
+        """Go to the equilibrium, neutral coordinates to ``initial`` values; return held, rows, modes, iterations."""
         modes, iterations = self.search()
         z, change = self.state.z, np.zeros_like(self.state.z)
         for first in self.quaternions:  # of e and -e, which are the same orientation, the nearer one to the initial one
@@ -336,9 +326,9 @@ class NearestEquilibrium(Statics):
 
     def _held_by(self, modes: StiffnessModes) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates that are held, those of neutral modes too, and independent constraints of the others."""
-        rank, order = rank_and_pivots(np.linalg.qr(modes.shape[:, modes.neutral])[0].T)
+        rank, order = redundancy.rank_and_pivots(np.linalg.qr(modes.shape[:, modes.neutral])[0].T)
         held = np.sort(np.concatenate([self.hold, order[:rank]]))  # these measure the neutral modes best
-        rank, order = rank_and_pivots(np.delete(self._J, held, axis=1).T)
+        rank, order = redundancy.rank_and_pivots(np.delete(self._J, held, axis=1).T)
         return held, np.sort(order[:rank])
 
     def _nearest(self, initial: np.ndarray, modes: StiffnessModes) -> StiffnessModes:
@@ -474,7 +464,7 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
     require_forces_alone(start, found.still.evaluate, "the search for an equilibrium")
     if not np.isfinite(found.eq.G).all():
         raise AnalysisError(NO_FORCE, (0.0, start.state.z.real.copy(), np.zeros(start.n)))
-    start.state.lam[:] = of_least_norm(without_columns(found.eq.J, held), rows, start.state.lam)
+    start.state.lam[:] = redundancy.of_least_norm(redundancy.without_columns(found.eq.J, held), rows, start.state.lam)
     start.sens.z[held] = d_initial[held]
     found.unit.evaluate()
     others = all_but(start.n, held)
@@ -483,8 +473,8 @@ def find_equilibrium(problem: Problem, start: Instant, *, vary: bool = True) -> 
     given = np.abs(start.out.dG.real)
     change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
     start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]
-    start.sens.lam[:] = of_least_norm(without_columns(found.eq.J, held), rows, start.sens.lam)
-    leaves = changes_force(start, modes.shape[:, modes.neutral], given, found.load(found.parts))
+    start.sens.lam[:] = redundancy.of_least_norm(redundancy.without_columns(found.eq.J, held), rows, start.sens.lam)
+    leaves = redundancy.changes_force(start, modes.shape[:, modes.neutral], given, found.load(found.parts))
     if not vary:
         start.sens.z[others], start.sens.lam[:] = 0.0, 0.0
     return Equilibrium(held, rows, modes, iterations, tangent, leaves)
@@ -512,6 +502,6 @@ def start_at_equilibrium(
     require_closed(problem, position.residual)
     start = position.start
     found = find_equilibrium(problem, start, vary=vary)
-    rank = rank_and_pivots(in_units(start))[0]
+    rank = redundancy.rank_and_pivots(redundancy.in_units(start))[0]
     initial = initial_of(position.at_equilibrium(problem, found), rank, found.rows, found.held)
     return initial, float(np.abs(start.work.eq.phi.real).max(initial=0.0))

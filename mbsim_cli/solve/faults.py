@@ -148,10 +148,7 @@ class Diagnosis:
         self.scales = scales_of(problem.model, theta)
 
     def sentence(self, status: Status, start: np.ndarray, rank: int, reached: np.ndarray) -> str | None:
-        """The cause of the failure, or None if it is not the position ``reached`` before (n,).
-
-        ``rank`` is that of the constraints at the position of the ``start`` (n,).
-        """
+        """The cause, or None if it is not the position ``reached`` (n,); the ``rank`` is that at the ``start``."""
         scaled = reached / self.scales.columns
         try:
             if (steep := self.steep(reached)) is not None:

@@ -19,7 +19,7 @@ from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.model.layout import NONE, LoadedSignals, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
-from mbsim_cli.solve import allocate
+from mbsim_cli.solve import allocate, blocks
 from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, evaluable
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, is_balanced, other_rows, reader_of, steps_at_once
 from mbsim_cli.solve.breakpoints import pieces_of, with_complex_step
@@ -39,10 +39,7 @@ BLOCK_STEPS = 5_000
 
 
 class Simulation:
-    """A run in progress; ``theta`` may be complex, which the tests use to differentiate the whole run.
-
-    With a ``tape`` it keeps what a backward sweep needs of every stored time point.
-    """
+    """A run in progress; a complex ``theta`` differentiates all of it. A ``tape`` keeps what a sweep back needs."""
 
     def __init__(self, problem: Problem, start: Initial, tape: "Tape | None" = None) -> None:
         self.problem, self.model, self.theta = problem, problem.model, start.theta
@@ -116,10 +113,8 @@ class Simulation:
         return self._run(steps, 0, *self._records((self.step + steps) // interval - self.step // interval))
 
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
-        return (
-            allocate.record(self.model, rows, self.dtype, corrections=self.tape is not None),
-            allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, empty),
-        )
+        d_record = allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, empty)
+        return allocate.record(self.model, rows, self.dtype, corrections=self.tape is not None), d_record
 
     def _run(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Block:
         """The block of the time points that ``steps`` steps fill, behind the ``filled`` first rows."""
@@ -143,13 +138,11 @@ class Simulation:
             number = np.round(record.time.real / self.problem.options.step).astype(int)
             work[:, WORK.index("rejected")] = np.isin(number, list(self._pieces.divided))
         broken, free = self.consistency.broken_and_free(record, d_record)
-        singular = self._singular_multipliers(record, broken)
+        masks = broken, free, self._singular_multipliers(record, broken)
         if self.consistency.broken.any():
             self._stop_varying()
         lost = self.balance.lost if self.balance else None
-        block = block_of(
-            record, d_record, self.p, record.iterations, work, self.reactions, broken, free, singular, lost
-        )
+        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *masks, lost)
         block.rest[:filled] = self.rest
         if self.tape is not None:
             self.tape.add(record)
@@ -178,10 +171,8 @@ class Simulation:
 
     def _made(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Progress:
         """Make steps that fill rows behind ``filled``; return the progress at their end."""
-        made_by = self._pieces or self._loop
-        return made_by.run(
-            self.step, steps, self.problem.options.output_interval, self.progress, filled, record, d_record
-        )
+        made_by, interval = self._pieces or self._loop, self.problem.options.output_interval
+        return made_by.run(self.step, steps, interval, self.progress, filled, record, d_record)
 
     def _read_multipliers(self, record: Record, d_record: SensitivityRecord) -> None:
         """Write multipliers of the motion to their sensors in the rows of a record."""
@@ -218,8 +209,7 @@ class Simulation:
     def replay(self, at: "Checkpoint", steps: int) -> Record:
         """Repeat ``steps`` steps from a checkpoint and return their record; the run then stands at their end."""
         self.step, self.progress = at.step, at.progress
-        for array, kept in zip(self._remembered, at.arrays, strict=True):
-            array[...] = kept
+        blocks.put_back(self._remembered, at.arrays)
         record, d_record = self._records(steps)
         self._step_on(steps, 0, record, d_record)
         return record
@@ -292,9 +282,7 @@ def start(
     return Simulation(problem, initial, tape)
 
 
-def forward(
-    problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None, tape: "Tape | None" = None
-) -> Iterator[Block]:
+def forward(problem: Problem, *, theta: np.ndarray | None = None, tape: "Tape | None" = None) -> Iterator[Block]:
     """Simulate; yield blocks of stored time points from the initial one on, empty ones between two that take long.
 
     ``theta`` may replace the problem's numbers, also by complex ones. Sensitivities are computed when
@@ -302,17 +290,15 @@ def forward(
     """
     sides = sides_of(problem, theta) if tape is None else ()
     if sides:
-        yield from mean_of(problem, theta, sides, partial(_forward, block_steps=block_steps))
+        yield from mean_of(problem, theta, sides, _forward)
     else:
-        yield from _forward(problem, theta, block_steps, tape)
+        yield from _forward(problem, theta, tape)
 
 
-def _forward(
-    problem: Problem, theta: np.ndarray | None, block_steps: int | None = None, tape: "Tape | None" = None
-) -> Iterator[Block]:
+def _forward(problem: Problem, theta: np.ndarray | None, tape: "Tape | None" = None) -> Iterator[Block]:
     """As ``forward``, by a single run."""
     simulation = start(problem, theta, tape)
-    yield from in_blocks(simulation, block_steps or steps_of_block(problem, 0 if tape else simulation.p), tape)
+    yield from in_blocks(simulation, steps_of_block(problem, 0 if tape else simulation.p), tape)
 
 
 def in_blocks(simulation: "Simulation | OpenTreeSimulation", size: int, tape: "Tape | None" = None) -> Iterator[Block]:

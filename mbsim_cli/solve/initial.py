@@ -19,18 +19,9 @@ from mbsim_cli.model.coordinates import all_but, kinds
 from mbsim_cli.model.layout import GRAVITY, NONE, LoadedSignals, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
-from mbsim_cli.solve import allocate
+from mbsim_cli.solve import allocate, redundancy
 from mbsim_cli.solve.allocate import NO_ROWS, Evaluable, Geometry, Instant, WorkAtInstant
 from mbsim_cli.solve.faults import require_defined
-from mbsim_cli.solve.redundancy import (
-    Partition,
-    beyond_equations,
-    broken_equations,
-    broken_identities,
-    in_units,
-    of_least_norm,
-    partition_of,
-)
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.equilibrium import Equilibrium
@@ -75,14 +66,14 @@ class Initial(NamedTuple):
     work: WorkAtInstant | None = None  # at the assembled start of a tree, to continue from
 
 
-def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Partition:
+def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> redundancy.Partition:
     """Newton on the constraints ``rows`` for coordinates among ``free``, from a position that closes them nearly.
 
     Three successive evaluations must find them closed, so that imaginary parts converge, too.
     """
     eq, scale = start.work.eq, scales_of(start.model, start.theta).rows
     start.evaluate()
-    partition = partition_of(in_units(start), free, rows)
+    partition = redundancy.partition_of(redundancy.in_units(start), free, rows)
     settled = 0
     for _ in range(MAX_ITERATIONS):
         size = np.abs(eq.phi / scale)[partition.rows].max(initial=0.0)
@@ -92,7 +83,7 @@ def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Pa
         try:
             start.state.z[partition.columns] -= partition.solve(eq.J, eq.phi)
         except np.linalg.LinAlgError:
-            partition = partition_of(in_units(start), free, rows)
+            partition = redundancy.partition_of(redundancy.in_units(start), free, rows)
             continue
         start.evaluate()
     return partition
@@ -116,10 +107,10 @@ def _fill_automatic(start: Instant, problem: Problem) -> None:
     start.evaluate()
 
 
-def _assemble_velocity(start: Instant, free: np.ndarray) -> Partition:
+def _assemble_velocity(start: Instant, free: np.ndarray) -> redundancy.Partition:
     """Velocities that close the loops, dependent ones among ``free``, and their derivatives."""
     state, eq, sens = start.state, start.work.eq, start.sens
-    partition = partition_of(in_units(start), free, np.arange(start.m))
+    partition = redundancy.partition_of(redundancy.in_units(start), free, np.arange(start.m))
     state.zd[partition.columns] -= partition.solve(eq.J, eq.phi1)
     held = all_but(start.n, partition.columns)
     sens.zd[held] = start.d_rates[held]
@@ -141,7 +132,7 @@ def accelerate(start: Evaluable, rows: np.ndarray) -> None:
                 raise np.linalg.LinAlgError
             state.zdd[:] += x[:n]
             state.lam[rows] += x[n:]
-            state.lam[:] = of_least_norm(eq.J, rows, state.lam)
+            state.lam[:] = redundancy.of_least_norm(eq.J, rows, state.lam)
             start.evaluate()
             if np.abs(x[n:]).max(initial=0.0) <= SETTLED * np.abs(state.lam).max(initial=0.0):
                 break
@@ -155,7 +146,7 @@ def accelerate(start: Evaluable, rows: np.ndarray) -> None:
             "is there a coordinate that no mass or inertia resists?"
         ) from None
     sens.zdd[:], sens.lam[rows] = y[:n], y[n:]
-    sens.lam[:] = of_least_norm(eq.J, rows, sens.lam)
+    sens.lam[:] = redundancy.of_least_norm(eq.J, rows, sens.lam)
 
 
 def require_settled(change: np.ndarray, at: Evaluable) -> None:
@@ -207,7 +198,7 @@ class StartPosition(NamedTuple):
     """Assembled positions, and numbers with automatic values."""
 
     start: Instant
-    partition: Partition
+    partition: redundancy.Partition
     residual: np.ndarray  # (m,) constraints after assembly
     broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
     equilibrium: "Equilibrium | None" = None  # where the positions are those of one
@@ -218,13 +209,13 @@ class StartPosition(NamedTuple):
         Directions that broke equations in the declared position matter only if automatic numbers, or dependent
         coordinates that the equilibrium holds, come from that position."""
         declared = problem.automatic or np.isin(equilibrium.held, self.partition.columns).any()
-        broken = self.broken if declared else broken_identities(problem)
-        leaves = np.where(equilibrium.leaves[: broken.size], beyond_equations(problem.names), 0)
+        broken = self.broken if declared else redundancy.broken_identities(problem)
+        leaves = np.where(equilibrium.leaves[: broken.size], redundancy.beyond_equations(problem.names), 0)
         return self._replace(equilibrium=equilibrium, broken=np.where(broken, broken, leaves))
 
 
 def open_rows(model: Model, theta: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """Names of violated constraints, the worst one last."""
+    """Numbers of the violated constraints, the worst one last."""
     size = np.abs(residual / scales_of(model, theta).rows)
     order = np.argsort(size, kind="stable")
     return order[~(size[order] <= CLOSED)]
@@ -248,9 +239,9 @@ def close_position(problem: Problem, theta: np.ndarray | None = None, kind: type
     residual[all_but(m, rows)] = 0.0
     _fill_automatic(start, problem)
     require_defined(problem, start)
-    broken = broken_identities(problem)
+    broken = redundancy.broken_identities(problem)
     if position.rank < rows.size:
-        broken = np.where(broken, broken, broken_equations(start, ACCURATE)[: broken.size])
+        broken = np.where(broken, broken, redundancy.broken_equations(start, ACCURATE)[: broken.size])
     return StartPosition(start, position, residual, broken)
 
 
@@ -310,9 +301,8 @@ def _keep_spins(start: Instant, dependent: np.ndarray) -> None:
     first, turned = start.model.tree.initial[0] + start.n, False
     for c in np.flatnonzero(kinds(start.model.tree) == Column.EULER_0).tolist():
         rates = slice(first + c, first + c + 4)
-        if np.isin(np.arange(c, c + 4), dependent).sum() > 1 and (
-            start.theta[rates].any() or start.dtheta[rates].any()
-        ):
+        moves = start.theta[rates].any() or start.dtheta[rates].any()
+        if moves and np.isin(np.arange(c, c + 4), dependent).sum() > 1:
             _keep_spin(start, c)
             turned = True
     if turned:
@@ -338,8 +328,7 @@ def _keep_spin(start: Instant, c: int) -> None:
 
 def require_closed(problem: Problem, residual: np.ndarray) -> None:
     """Raise AnalysisError where constraints (m,) are violated at the start."""
-    worst = open_rows(problem.model, problem.theta, residual)[-1:]
-    for row in worst:
+    for row in open_rows(problem.model, problem.theta, residual)[-1:]:
         gap, unit = abs(residual[row]), scales_of(problem.model, problem.theta).names[row]
         raise AnalysisError(
             f"no start was found at which the mechanism is assembled: '{problem.names.constraints[row]}' stays open by "

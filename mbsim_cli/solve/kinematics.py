@@ -67,14 +67,13 @@ class Path:
         self.iterations = 0
         while self.time < time:
             left = time - self.time
-            step = min(self._length, left)
-            if step > 0.75 * left:
-                step = left
+            step = left if self._length > 0.75 * left else self._length
+            reached = time if step == left else self.time + step
             before, expected = self.z.copy(), self.at.work.kin.expected.copy()
             move = step * self.zd + 0.5 * step * step * self.zdd
             near = max(NEAR, OF_WAY * self._size(move))
-            if self._newton(time if step == left else self.time + step, before + move, near):
-                self.time = time if step == left else self.time + step
+            if self._newton(reached, before + move, near):
+                self.time = reached
                 self._follow_rates()
                 self._length = 2.0 * step
                 continue
@@ -177,9 +176,7 @@ class Sampler:
     ``orientation`` is that of ``path`` at the last sample; ``instant`` makes time points, as ``Instant`` does.
     """
 
-    def __init__(
-        self, problem: Problem, start: Initial, dtheta: np.ndarray, instant: Callable[..., Instant] = Instant
-    ) -> None:
+    def __init__(self, problem: Problem, start: Initial, dtheta: np.ndarray, instant: Callable[..., Instant] = Instant):
         still = instant(problem, start.theta, np.zeros((start.theta.size, 0), start.theta.dtype), None)
         still.state.z[:] = start.state.z
         still.work.kin.expected[:] = start.expected
@@ -231,10 +228,8 @@ class Following(Simulation):
 
     def __init__(self, problem: Problem, start: Initial, tape: Tape | None = None) -> None:
         super().__init__(problem, start, tape)
-        self._reason = ""
+        self._start, self._reason, self._orientation = start, "", 0.0
         self._sampler: Sampler | None = None
-        self._start = start
-        self._orientation = 0.0
 
     @classmethod
     def of(cls, problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None) -> Self:

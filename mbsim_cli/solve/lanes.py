@@ -140,15 +140,13 @@ def _begun(begin: Callable[[Problem], Any], problems: Sequence[Problem]) -> tupl
             runs.append(begin(problem))
         except AnalysisError:
             runs.append(None)
+
+    def compared(run: Any) -> tuple:
+        return run.problem.options, run.theta.shape, run.dtype
+
     present = [run for run in runs if run is not None]
-    return runs, [
-        run
-        for run in present
-        if run.problem.options == present[0].problem.options
-        and run.theta.shape == present[0].theta.shape
-        and run.dtype == present[0].dtype
-        and equal(run.model, present[0].model)
-    ]
+    first: Any = next(iter(present), None)
+    return runs, [run for run in present if compared(run) == compared(first) and equal(run.model, first.model)]
 
 
 class _ConstrainedLanes:
@@ -232,18 +230,14 @@ class _ConstrainedLanes:
 
 def _of_cases(work: Work) -> Work:
     """Work arrays of all SIMD lanes; their factors have pivots of their own, and stay along their structure."""
-    parts = {name: widened(getattr(work, name)) for name in ("kin", "comp", "eq", "past", "turns")}
-    arrays = {name: widened(getattr(work, name)) for name in ("corrections", "expected", "arguments")}
+    names = "kin", "comp", "eq", "past", "turns", "corrections", "expected", "arguments"
+    parts = {name: widened(getattr(work, name)) for name in names}
     kept = Solution(work.column.x, work.column.mu, work.column.residual)
     pivot = np.full(work.tangent.pivot.size, SPARSE)
     column: Any = CaseColumns._make([*widened(work.column), widened(kept)])
-    return work._replace(
-        **parts,
-        **arrays,
-        column=column,
-        tangent=widened(work.tangent)._replace(pivot=pivot),
-        projection=widened(work.projection)._replace(pivot=pivot.copy(), J=parts["eq"].J),
-    )
+    tangent = widened(work.tangent)._replace(pivot=pivot)
+    projection = widened(work.projection)._replace(pivot=pivot.copy(), J=parts["eq"].J)
+    return work._replace(**parts, column=column, tangent=tangent, projection=projection)
 
 
 def _numbers_of(state: State, work: Work) -> Numbers:

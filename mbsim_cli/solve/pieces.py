@@ -19,8 +19,10 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.blocks import first_rows, other_rows
+from mbsim_cli.solve.blocks import first_rows, other_rows, put_back
 from mbsim_cli.solve.breakpoints import EventTime, LawRates, Piece, law_rates
+
+Rows = tuple[Record, SensitivityRecord]
 
 
 class Loop(NamedTuple):
@@ -78,6 +80,12 @@ class Pieces:
         at, end, now, total = first, first + steps, progress, 0
         stops = sorted((step for step in self._pieces if first < step <= end), reverse=True)
         rows, new = (record, d_record), filled
+
+        def behind(step: int) -> Rows:
+            """The rows of the time points behind a step."""
+            row = filled + step // interval - first // interval
+            return other_rows(record, row), other_rows(d_record, row)
+
         while at < end and now.status == Status.OK:
             step = stops[-1] if stops else end + 1
             now = self._loop.run(at, step - 1 - at, interval, now, new, *rows)
@@ -85,28 +93,17 @@ class Pieces:
             if now.status == Status.PASSED:
                 self.divided.add(at + 1)
             if now.status == Status.PASSED or (now.status == Status.OK and step <= end):
-                rows = self._rows_after(at, first, interval, filled, record, d_record)
-                now = self._make(at + 1, interval, now, *rows)
+                now = self._make(at + 1, interval, now, behind(at))
                 at, total = at + now.steps, total + now.iterations
-            rows, new = self._rows_after(at, first, interval, filled, record, d_record), 0
+            rows, new = behind(at), 0
             if stops and stops[-1] == at:
                 stops.pop()
         if not steps:
             now = self._loop.run(first, 0, interval, now, filled, record, d_record)
         return now._replace(steps=at - first, iterations=total)
 
-    @staticmethod
-    def _rows_after(
-        at: int, first: int, interval: int, filled: int, record: Record, d_record: SensitivityRecord
-    ) -> tuple[Record, SensitivityRecord]:
-        """The rows of the time points behind the step ``at``."""
-        row = filled + at // interval - first // interval
-        return other_rows(record, row), other_rows(d_record, row)
-
-    def _make(
-        self, step: int, interval: int, progress: Progress, record: Record, d_record: SensitivityRecord
-    ) -> Progress:
-        """Make a step in pieces; its end goes to the first row of the records if it is a time point of the results.
+    def _make(self, step: int, interval: int, progress: Progress, behind: Rows) -> Progress:
+        """Make a step in pieces; its end goes to the first row ``behind`` it if it is a time point of the results.
 
         A piece that passes an onset is made as two; so is the step itself where no law changes within it.
         """
@@ -116,7 +113,7 @@ class Pieces:
         while left:
             piece = left.pop()
             shown = not left and step % interval == 0
-            rows = (first_rows(record, 1), first_rows(d_record, 1)) if shown else room
+            rows = (first_rows(behind[0], 1), first_rows(behind[1], 1)) if shown else room
             begun, stage = (self._loop.state.zd.copy(), self._loop.state.zdd.copy()), None
             now = Progress(int(Status.OK), 1, progress.scale, 0, 0)
             if piece.is_short(self._problem.options.step):
@@ -124,7 +121,7 @@ class Pieces:
                 if shown:
                     self._loop.run(step, 0, 1, now, 1, *rows)
             else:
-                now = self._step(step, piece, now, *rows)
+                now = self._step(step, piece, now, rows)
                 total += now.iterations
             if now.status == Status.PASSED:
                 self.divided.add(step)
@@ -140,12 +137,10 @@ class Pieces:
             self.made[step] = made
         return Progress(now.status, now.steps, progress.scale, 0, total)
 
-    def _room(self) -> tuple[Record, SensitivityRecord]:
+    def _room(self) -> Rows:
         model, dtype = self._loop.model, self._loop.theta.dtype.type
-        return (
-            allocate.record(model, 1, dtype, corrections=self._keeps),
-            allocate.sensitivity_record(model, 1, self._p, dtype),
-        )
+        d_record = allocate.sensitivity_record(model, 1, self._p, dtype)
+        return allocate.record(model, 1, dtype, corrections=self._keeps), d_record
 
     def _reset_predictor(self) -> None:
         """Reset the predictor: steps of another length, or with other laws, cannot be extrapolated."""
@@ -166,9 +161,7 @@ class Pieces:
             directions = allocate.directions(loop.model, dtheta, theta.dtype.type)
         return loop._replace(theta=theta, directions=directions, control=piece.control(loop.control, loop.theta))
 
-    def _step(
-        self, step: int, piece: Piece, progress: Progress, record: Record, d_record: SensitivityRecord
-    ) -> Progress:
+    def _step(self, step: int, piece: Piece, progress: Progress, rows: Rows) -> Progress:
         """A piece that is a step of its own length."""
         loop = self._loop
         self._reset_predictor()
@@ -178,7 +171,7 @@ class Pieces:
             work = loop.work  # what a step of the motion passes to the next one: state, predictor and angles
             changed = [array for array in work.watch if array.flags.writeable] + [work.corrections, work.kin.expected]
             changed += [*loop.state, work.turns.value, work.turns.rate, work.turns.time]
-            kept = [(array, array.copy()) for array in changed]
+            kept = [array.copy() for array in changed]
             dtype = loop.theta.dtype.type
             alone = loop._replace(
                 directions=allocate.directions(loop.model, loop.directions.dtheta[:, :0], dtype),
@@ -190,12 +183,11 @@ class Pieces:
             if made.status != Status.OK:
                 return made
             reached = loop.state.zdd - loop.work.corrections[1]
-            for array, before in kept:
-                array[...] = before
+            put_back(changed, kept)
             loop.sens.z[:] += np.outer(loop.state.zd, d_length)
             loop.sens.zd[:] += np.outer(0.5 * (loop.state.zdd + reached), d_length)
             self._reset_predictor()
-        return self._at(piece, loop).run(step - 1, 1, 1, progress, 0, record, d_record)
+        return self._at(piece, loop).run(step - 1, 1, 1, progress, 0, *rows)
 
     def _heun_step(self, piece: Piece, record: Record, d_record: SensitivityRecord) -> Record:
         """Make a short piece by Heun's method: fill its row, and return the row of its first stage."""

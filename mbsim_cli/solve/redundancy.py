@@ -59,10 +59,7 @@ def preimage(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
 
 
 def kept_in_range(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-    """Multipliers (m, ...) without their part along free ones: of those that give the same forces the least.
-
-    Or (N, m, k) of many time points, as ``preimage``.
-    """
+    """Multipliers (m, ...), or (N, m, k), of least norm among those with the same forces; see ``preimage``."""
     return J @ preimage(J, multipliers)
 
 
@@ -219,9 +216,7 @@ class Consistency:
     so far.
     """
 
-    def __init__(
-        self, problem: Problem, at: Evaluable | None, held: np.ndarray, units: np.ndarray, broken: np.ndarray
-    ) -> None:
+    def __init__(self, problem: Problem, at: Evaluable | None, held: np.ndarray, units: np.ndarray, broken: np.ndarray):
         self._at: Any = at
         self._names, self._units, self._held, self.broken = problem.names, units, held, broken
         self._rows, self._equations = allocate.multiplier_sensors(problem.model)

@@ -33,15 +33,9 @@ class Resolution:
     """
 
     def __init__(
-        self,
-        names: Sequence[str],
-        units: Sequence[str],
-        steps: int = 0,
-        elastic: slice = slice(0),
-        parameters: Sequence[float] | np.ndarray = (),
-        times: np.ndarray = NO_TIMES,
-        scales: np.ndarray | float = 1.0,
-    ):
+        self, names: Sequence[str], units: Sequence[str], steps: int = 0, elastic: slice = slice(0),
+        parameters: Sequence[float] | np.ndarray = (), times: np.ndarray = NO_TIMES, scales: np.ndarray | float = 1.0,
+    ):  # fmt: skip
         self.reason = f"fewer than {WINDOW} steps"  # why there is no estimate
         self._names = names
         rigid = np.ones(len(names), bool)

@@ -323,12 +323,9 @@ class SideAdjoints:
 
 
 def pull_back_sides(
-    problem: Problem,
-    theta: np.ndarray,
-    seen: "Seen",
-    alone: "Callable[[Seen], Pulled]",
+    problem: Problem, theta: np.ndarray, seen: "Seen", alone: "Callable[[Seen], Pulled]",
     sweep: "Callable[[Problem, np.ndarray, Seen], Pulled]",
-) -> "Pulled":
+) -> "Pulled":  # fmt: skip
     """Derivatives by the adjoint: of ``alone``, and the mean of two sweeps where parameters need both sides.
 
     ``sweep(problem, theta, seen)`` makes a run of another theta and sweeps back through it.
@@ -336,12 +333,10 @@ def pull_back_sides(
     sides = sides_of(problem, theta)
     if not sides:
         return alone(seen)
-    from mbsim_cli.solve.adjoint.readings import Pulled
-
     kept = OwnAdjoints(seen)
     found = alone(kept)
     for each in sides:
-        recorded, pair = list[SideAdjoints](), list[Pulled]()
+        recorded, pair = list[SideAdjoints](), list[Any]()
         for side in each.of(theta):
             recorded.append(SideAdjoints(kept.again, seen, [jump.row for jump in each.jumps]))
             pair.append(sweep(replace(problem, theta=side), side, recorded[-1]))
@@ -354,5 +349,6 @@ def pull_back_sides(
                 read = (early.read[jump.row] | late.read[jump.row])[which].any(axis=0)[: gradient.shape[1]]
                 gradient[np.ix_(jump.columns, read)] = np.nan
         error = max(found.error, *(one.error for one in pair))
-        found = Pulled(gradient, error, found.undefined | pair[0].undefined | pair[1].undefined, found.sizes)
+        undefined = found.undefined | pair[0].undefined | pair[1].undefined
+        found = replace(found, gradient=gradient, error=error, undefined=undefined)
     return found

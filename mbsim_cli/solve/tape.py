@@ -58,10 +58,7 @@ class Tape:
         self._used = 0  # bytes, where steps are not fixed
 
     def plan(self, run: Any, steps: int, at_once: int) -> None:
-        """Choose between records and checkpoints, for ``steps`` steps of which ``at_once`` are made together.
-
-        Raises UsageError where there is memory for neither.
-        """
+        """Choose records or checkpoints for ``steps``, made ``at_once``; raises UsageError where neither has room."""
         self._run = run
         of_row = sum(array[:1].nbytes for array in arrays_of(self._parts[0].record))
         of_checkpoint = run.checkpoint().bytes

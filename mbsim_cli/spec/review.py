@@ -22,7 +22,8 @@ class Review:
     """A model under review; ``broken`` holds items that lost invalid parts: known by name, not checked further."""
 
     def __init__(self, model: ModelFile, source: Source, broken: Broken):
-        self.model, self.source = model, source
+        self.model = model
+        self.source = source
         self.issues: list[Issue] = []
         self.read: set[str] = set()  # numbers whose values were asked for, but literal ones
         self.unmade: set[str] = set()  # controllers that are wrong; what they add is missing

@@ -6,7 +6,7 @@ import numpy as np
 
 from mbsim_cli.solve.adjoint.readings import columns_of
 from mbsim_cli.solve.adjoint.whole_run import pull_back
-from mbsim_cli.solve.forward import forward, start
+from mbsim_cli.solve.forward import forward, in_blocks, start
 from mbsim_cli.solve.tape import Tape
 from tests.kernels.differentiate import complex_step, direct
 
@@ -30,7 +30,8 @@ def adjoint(problem, directions, steps, weights, memory=None, block_steps=None):
     options = replace(problem.options, sensitivity="adjoint", duration=steps * h)
     problem = replace(problem, theta_rho=np.array(directions).T, options=options)
     tape, count = Tape(memory), weights.shape[2]
-    for _ in forward(problem, tape=tape, block_steps=block_steps):
+    blocks = in_blocks(start(problem, tape=tape), block_steps, tape) if block_steps else forward(problem, tape=tape)
+    for _ in blocks:
         pass
 
     def seen(first, record, length=None):

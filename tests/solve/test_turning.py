@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.solve.equilibrium import equilibrium
-from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.forward import forward, in_blocks, start
 from tests.assembly.texts import assemble
 from tests.kernels.differentiate import complex_step, direct
 
@@ -66,7 +66,7 @@ def test_a_torsion_spring_on_a_cut_joint_winds_up(tmp_path):
 
 def test_angles_start_where_the_file_says_and_go_on_over_blocks(tmp_path):
     problem = crank(tmp_path, start="1 + 4*pi", sensitivity="none", step=2e-3, duration=0.5).problem
-    blocks = list(forward(problem, block_steps=7))
+    blocks = list(in_blocks(start(problem), 7))
     found = np.concatenate([block.sensors for block in blocks])
     assert found[0, 0] == pytest.approx(1 + 4 * np.pi, abs=1e-9)  # as stated
     assert found[0, 1] == pytest.approx(1.0, abs=1e-9)  # of no joint: in (-pi, pi]

@@ -70,16 +70,9 @@ class ForceTable:
 
     def table(self) -> Forces:
         """The elements as arrays."""
-        kind, measure, pair, axes, law, theta = zip(*self.rows, strict=True) if self.rows else ((),) * 6
-        return table(
-            Forces,
-            kind=kind,
-            measure=measure,
-            pair=pair,
-            axes=axes,
-            law=integers([*laws, *[NONE] * (FORCE_LAWS - len(laws))] for laws in law).reshape(-1, FORCE_LAWS),
-            theta=theta,
-        )
+        kind, measure, pair, axes, laws, theta = zip(*self.rows, strict=True) if self.rows else ((),) * 6
+        law = integers([*each, *[NONE] * (FORCE_LAWS - len(each))] for each in laws).reshape(-1, FORCE_LAWS)
+        return table(Forces, kind=kind, measure=measure, pair=pair, axes=axes, law=law, theta=theta)
 
     def add(self, name: str, spec: "forces.Force") -> None:
         """Add a force of the model file."""
@@ -93,12 +86,9 @@ class ForceTable:
         key = next((key for key in ("force", "torque", "value") if hasattr(spec, key)), "")
         entries = (*(getattr(spec, part, None) for part in _SPRING), natural, getattr(spec, key, None))
         moving = self._moving_parts(name, spec, (*_SPRING, key), natural, measure)
-        offset = self._system.theta.add(
-            lambda: [
-                0.0 if entry is None or entry == "auto" or part in moving else numbers(entry)
-                for part, entry in zip((*_SPRING, "", key), entries, strict=True)
-            ]
-        )
+        parts = zip((*_SPRING, "", key), entries, strict=True)
+        kept = [None if entry == "auto" or part in moving else entry for part, entry in parts]
+        offset = self._system.theta.add(lambda: [0.0 if entry is None else numbers(entry) for entry in kept])
         if natural == "auto":
             self.automatic.append((offset + NATURAL_VALUE, measure))
         laws = tuple(
@@ -165,15 +155,12 @@ class ForceTable:
     def _add_drag(self, name: str, spec: "contacts.Drag") -> None:
         body, point = split(spec.point)
         geometry, n = self._system.geometry, self._numbers
-        offset = self._system.theta.add(
-            lambda: (
-                *geometry.point(body, point),
-                *(0.0, 0.0, 0.0),
-                *n.vector(spec.wind),
-                0.5 * n(spec.density) * n(spec.area) * n(spec.coefficient),
-            )
-        )
-        self._append(name, "N", Force.DRAG, offset, self._on(body))
+
+        def block() -> tuple[Scalar, ...]:
+            size = 0.5 * n(spec.density) * n(spec.area)
+            return (*geometry.point(body, point), 0.0, 0.0, 0.0, *n.vector(spec.wind), size * n(spec.coefficient))
+
+        self._append(name, "N", Force.DRAG, self._system.theta.add(block), self._on(body))
 
     def _add_wing(self, name: str, spec: "contacts.Wing") -> None:
         (body, point), (_, normal) = split(spec.point), split(spec.normal)
@@ -269,9 +256,8 @@ class ForceTable:
         n = self._numbers
         if spec.stiffness is not None:
             return n(spec.stiffness)
-        compliance = sum(
-            (1.0 - n(nu) * n(nu)) / n(E) for E, nu in zip(spec.youngs_modulus, spec.poisson_ratio, strict=True)
-        )
+        materials = zip(spec.youngs_modulus, spec.poisson_ratio, strict=True)
+        compliance = sum((1.0 - n(nu) * n(nu)) / n(E) for E, nu in materials)
         radius = n(spec.touching.radius)
         if spec.touched.type == "sphere":
             other = n(spec.touched.radius)
@@ -327,11 +313,9 @@ class ForceTable:
         for place in np.flatnonzero(moving).tolist():
             path = f"forces.{name}.value[{place}]"
             self.moving.append(Moving(len(self.rows), place, spec.value[place].text, NONE, path))
+        value = [None if moves else number for moves, number in zip(moving, spec.value, strict=True)]
         offset = self._system.theta.add(
-            lambda: (
-                *geometry.point(body, point),
-                *(0.0 if moves else numbers(number) for moves, number in zip(moving, spec.value, strict=True)),
-            )
+            lambda: (*geometry.point(body, point), *(0.0 if entry is None else numbers(entry) for entry in value))
         )
         pair = self._on(body)
         laws = (self._laws.number(spec.law, f"forces.{name}.law"), NONE, NONE)

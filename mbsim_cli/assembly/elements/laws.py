@@ -157,9 +157,8 @@ class LawTable:
         gaps = np.diff(places)
         aside = [abs(place) or (gaps.max() if gaps.size else 1.0) for place in places[[0, -1]]]  # of both outer pieces
         ends = [places[0] - _ASIDE * aside[0], *places, places[-1] + _ASIDE * aside[1]]
-        pieces = np.array(
-            [[law_value(laws, theta, first, a + x * (b - a))[:2] for x in WITHIN] for a, b in pairwise(ends)]
-        )  # values and slopes
+        inside = ([a + x * (b - a) for x in WITHIN] for a, b in pairwise(ends))
+        pieces = np.array([[law_value(laws, theta, first, x)[:2] for x in each] for each in inside])  # values, slopes
         sizes = np.nanmax(np.abs(pieces), axis=1, initial=0.0)
         for place, (size, slope) in zip(places, np.maximum(sizes[1:], sizes[:-1]), strict=True):
             here, there = (law_value(laws, theta, first, x)[0] for x in (np.nextafter(place, -np.inf), place))

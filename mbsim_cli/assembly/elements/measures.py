@@ -17,13 +17,7 @@ from mbsim_cli.spec.families import Constraint
 from mbsim_cli.spec.geometry import ZERO, Geometry, Scalar, Vector, frame, scale, split, transpose, unit, without
 from mbsim_cli.spec.joints import EULER_NAMES
 
-_UNITS = {
-    Measure.PROJECTION: "m",
-    Measure.DOT: "1",
-    Measure.DISTANCE: "m",
-    Measure.ANGLE: "rad",
-    Measure.EULER_NORM: "1",
-}
+_UNITS = {Measure.PROJECTION: "m", Measure.DISTANCE: "m", Measure.ANGLE: "rad"}  # of others 1
 _CUT_AXES = {"x": 0, "y": 1, "displacement": 2}  # joint axis that a translation of a cut joint is projected on
 
 
@@ -59,7 +53,7 @@ class MeasureTable:
         row = self.rows[measure]
         if row.kind == Measure.COORDINATES:
             return unit_of(self._system.columns[row.coordinates[0]][1].coordinate)
-        return _UNITS[Measure(row.kind)]
+        return _UNITS.get(Measure(row.kind), "1")
 
     def keep(self, wanted: Sequence[int]) -> list[int]:
         """Drop all other measures; return the new numbers of those kept."""
@@ -74,9 +68,8 @@ class MeasureTable:
         key = (Measure.DISTANCE, *points, apart)
         if key not in self._known:
             (a, p), (b, q) = map(split, points)
-            self._known[key] = self.between(
-                Measure.DISTANCE, a, b, lambda g: (g.point(a, p), g.point(b, q), (apart, 0.0, 0.0))
-            )
+            smooth = apart, 0.0, 0.0
+            self._known[key] = self.between(Measure.DISTANCE, a, b, lambda g: (g.point(a, p), g.point(b, q), smooth))
         return self._known[key]
 
     def angle(self, vectors: Sequence[str], axis: str, path: str) -> int:
@@ -86,9 +79,8 @@ class MeasureTable:
             (a, u), (b, v), (c, n) = map(split, (*vectors, axis))
             sign = 1.0
             if c not in (a, b):
-                self._system.issue(
-                    f"{path}.axis", f"{axis!r} must be of body {a!r} or {b!r}, whose vectors it is about"
-                )
+                message = f"{axis!r} must be of body {a!r} or {b!r}, whose vectors it is about"
+                self._system.issue(f"{path}.axis", message)
             if c != a:  # the angle of u from v about the opposite axis is the same
                 (a, u), (b, v), sign = (b, v), (a, u), -1.0
 
@@ -99,23 +91,17 @@ class MeasureTable:
             self._known[key] = self.between(Measure.ANGLE, a, b, block)
         return self._known[key]
 
-    def projection(self, carrier: str, direction: str, origin: str, point: str) -> int:
-        """Component, along a direction of body ``carrier``, of the vector from its point to a point "body.name"."""
-        b, p = split(point)
-        return self.between(
-            Measure.PROJECTION,
-            carrier,
-            b,
-            lambda g: (g.point(carrier, origin), g.point(b, p), unit(g.vector(carrier, direction))),
-        )
+    def projection(self, carrier: str, direction: str, origin: str, point: str, axis: int | None = None) -> int:
+        """Component, along a direction of body ``carrier``, of the vector from its point to a point "body.name".
 
-    def across(self, carrier: str, direction: str, axis: int, origin: str, point: str) -> int:
-        """As ``projection``, on one of the two axes (0, 1) of a frame whose third axis is the direction."""
+        With an ``axis`` (0, 1) along this one of the frame whose third axis is the direction.
+        """
         b, p = split(point)
 
         def block(g: Geometry) -> tuple[Vector, ...]:
-            normal = transpose(frame(g.vector(carrier, direction)))[axis]
-            return g.point(carrier, origin), g.point(b, p), normal
+            along = g.vector(carrier, direction)
+            along = unit(along) if axis is None else transpose(frame(along))[axis]
+            return g.point(carrier, origin), g.point(b, p), along
 
         return self.between(Measure.PROJECTION, carrier, b, block)
 
@@ -246,10 +232,7 @@ class ConstraintTable:
         return tuple(map(self.measures.unit, self.measure))
 
     def add_joints(self) -> None:
-        """Equations of joints: norms of the tree's Euler parameters, cut joints, and held points of tree joints.
-
-        The multipliers of a held point are the load of its joint.
-        """
+        """Equations of joints: norms of Euler parameters, cut joints, and held points, whose multipliers are loads."""
         for first, (joint, column) in enumerate(self._system.columns):
             if column.kind == Column.EULER_0:
                 self.add(f"{joint}.norm", self.measures.euler_norm(first), lambda: (1.0,))
@@ -287,7 +270,7 @@ class ConstraintTable:
             case "point_on_line":
                 (carrier, origin), (_, direction) = split(spec.line.point), split(spec.line.direction)
                 for axis, suffix in enumerate(("x", "y")):
-                    measure = measures.across(carrier, direction, axis, origin, spec.point)
+                    measure = measures.projection(carrier, direction, origin, spec.point, axis)
                     self.add(f"{name}.{suffix}", measure, lambda: (0.0,))
 
     def keep(self, wanted: list[bool]) -> list[Identity]:

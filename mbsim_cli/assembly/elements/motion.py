@@ -228,11 +228,8 @@ class MotionTable:
         law = [self._law(name) for name in names]
         from_table = [i for i, name in enumerate(names) if self._in_table(name)]
         for i, (name, (_, column)) in enumerate(zip(names, self._system.coordinates, strict=True)):
-            if (
-                not self._loops
-                and i not in from_table
-                and (law[i] == NONE or (name not in self._spec.laws and column.kind in EULER_PARAMETERS))
-            ):
+            lacks = law[i] == NONE or (name not in self._spec.laws and column.kind in EULER_PARAMETERS)
+            if lacks and not self._loops and i not in from_table:
                 self._missing(name, column)
         if (given := self._spec.table) is not None:
             read = {*(names[i] for i in from_table), *self._rows, *given.arguments}
@@ -261,11 +258,9 @@ class MotionTable:
         )
 
     def _law(self, name: str) -> int:
-        if self._in_table(name):
-            return NONE
         if name in self._spec.laws:
             return self._laws.number(self._spec.laws[name], f"{PATH}.laws.{name}")
-        if self._loops:
+        if self._loops or self._in_table(name):
             return NONE
         return self._laws.number(self._spec.all, f"{PATH}.all")
 
@@ -278,29 +273,25 @@ class MotionTable:
 
     def _missing(self, name: str, column: Any) -> None:
         if self._spec.table is not None and self._columns:
+            message = f"nothing gives the motion of {name!r}: the table has no such column"
             hint = suggest(name, list(self._columns)) or "name its column under columns"
-            self._system.issue(
-                f"{PATH}.table", f"nothing gives the motion of {name!r}: the table has no such column", hint
-            )
+            self._system.issue(TABLE, message, hint)
         elif column.kind in EULER_PARAMETERS:
             hint = "laws or table give all four, of unit length together"
             self._system.issue(PATH, f"nothing gives the motion of the Euler parameter {name!r}", hint)
         elif self._spec.table is None:
-            self._system.issue(
-                PATH, f"nothing gives the motion of {name!r}", "give it a law under laws, or one for all"
-            )
+            hint = "give it a law under laws, or one for all"
+            self._system.issue(PATH, f"nothing gives the motion of {name!r}", hint)
 
     def _read(self, names: list[str], duration: float) -> tuple[np.ndarray, np.ndarray]:
         spec = self._spec.table
         if spec is None:
             return np.zeros(0), np.zeros((1, 0, 0))
-        suffixes = _SUFFIXES if spec.derivatives == "table" else _SUFFIXES[:1]
+        suffixes = (_SUFFIXES if spec.derivatives == "table" else _SUFFIXES[:1]) if names else ()
         time = self._tables.argument(spec, TABLE)
         if "time" in spec.scale:
             time = float(self._system.geometry.numbers(spec.scale["time"]).real) * time
-        read = [
-            [self._tables.column(spec, TABLE, name, suffix) for name in names] for suffix in (suffixes if names else ())
-        ]
+        read = [[self._tables.column(spec, TABLE, name, suffix) for name in names] for suffix in suffixes]
         if len(time) > 1:
             slack = 1e-9 * duration if spec.extrapolate == "none" else np.inf
             if time[0] > slack or time[-1] < duration - slack:
@@ -318,9 +309,8 @@ class MotionTable:
         found = {name: scatter(time, values) for name, values in columns.items()}
         if rough := [name for name, size in found.items() if size > 0.0]:
             scattered = f"scatter by about {found[rough[0]]:.2g}, or lie too far apart"
-            self._warn_of(
-                rough, f"{scattered}: accelerations are those of the scatter; smooth a measured motion before"
-            )
+            what = f"{scattered}: accelerations are those of the scatter; smooth a measured motion before"
+            self._warn_of(rough, what)
         smooth = [name for name in columns if name not in rough]
         off, sizes = acceleration_errors(time, table[:, [name not in rough for name in columns]], duration)
         sizes = np.maximum(sizes, SMALL * sizes.max(initial=0.0))

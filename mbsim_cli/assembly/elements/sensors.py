@@ -14,19 +14,8 @@ from mbsim_cli.assembly.tree.elastic import ShapeRow
 from mbsim_cli.assembly.tree.joints import joint_frames
 from mbsim_cli.assembly.tree.system import System, integrated, unit_of
 from mbsim_cli.assembly.tree.topology import PairTable
-from mbsim_cli.model.codes import (
-    ALONG,
-    CONTACTS,
-    SENSOR_WIDTH,
-    TYRES,
-    Attitude,
-    BushingQuantity,
-    ContactQuantity,
-    Force,
-    Law,
-    Sensor,
-    TyreQuantity,
-)
+from mbsim_cli.model import codes
+from mbsim_cli.model.codes import TYRES, BushingQuantity, ContactQuantity, Force, Sensor, TyreQuantity
 from mbsim_cli.model.layout import NONE, Constraints, Curves, Followers, Laws, Model, Reactions, Sensors, freeze
 from mbsim_cli.model.problem import Gap, Reacting
 from mbsim_cli.model.units import RATES, force_on
@@ -244,7 +233,7 @@ class SensorTable:
         """Add hidden sensors of the gaps of stops, contacts and tyres, which the detection of grazing reads."""
         for number, (kind, measure, _, _, law, theta) in enumerate(self._forces.rows):
             row = self._first[-1]
-            if kind in (*TYRES, *CONTACTS):
+            if kind in (*TYRES, *codes.CONTACTS):
                 entry = Entry(Sensor.TYRE, "m", index=number, order=TyreQuantity.DEFLECTION)
                 found = [Gap(number, row, 1)]
             else:
@@ -252,7 +241,7 @@ class SensorTable:
                 found = [
                     Gap(number, row, 0, (int(laws.theta[term]), theta + NATURAL_VALUE))
                     for term in terms_of(laws, law[1] if kind == Force.ALONG_MEASURE else NONE)
-                    if laws.kind[term] == Law.ONE_SIDED and laws.window[term] == NONE
+                    if laws.kind[term] == codes.Law.ONE_SIDED and laws.window[term] == NONE
                 ]
             if found:
                 self.add_unseen(entry)
@@ -262,7 +251,7 @@ class SensorTable:
         """Add a hidden sensor, which results do not store; return its first row."""
         row = self._first[-1]
         self._entries.append(entry)
-        self._first.append(row + SENSOR_WIDTH[entry.kind])
+        self._first.append(row + codes.SENSOR_WIDTH[entry.kind])
         return row
 
     def gaps_at(self, theta: np.ndarray) -> tuple[Gap, ...]:
@@ -272,9 +261,8 @@ class SensorTable:
 
     def add_contacts(self) -> None:
         """Add hidden sensors for diagnostics: load and position of tyres and spheres on roads, turns of bushings."""
-        for number, (name, (kind, _, pair, _, laws, theta)) in enumerate(
-            zip(self._forces.names, self._forces.rows, strict=True)
-        ):
+        forces = zip(self._forces.names, self._forces.rows, strict=True)
+        for number, (name, (kind, _, pair, _, laws, theta)) in enumerate(forces):
             if kind == Force.BUSHING:
                 first = BushingQuantity.ROTATION
                 rows = [self.add_unseen(Entry(Sensor.TYRE, "rad", index=number, order=first + k)) for k in range(3)]
@@ -332,7 +320,7 @@ class SensorTable:
                 return Entry(Sensor[kind.upper()], UNITS[kind], index[spec.body])
             case "roll" | "pitch" | "yaw":
                 unit = UNITS[kind] + RATES[spec.derivative]
-                return Entry(Sensor.ATTITUDE, unit, index[spec.body], Attitude[kind.upper()], spec.derivative)
+                return Entry(Sensor.ATTITUDE, unit, index[spec.body], codes.Attitude[kind.upper()], spec.derivative)
             case "kinetic_energy" | "potential_energy":
                 return Entry(Sensor[kind.upper()], UNITS[kind])
             case "strain_energy":
@@ -342,7 +330,7 @@ class SensorTable:
                 return self._elastic(spec, path)
             case "force":  # along a measure, or on a body; of a contact that of all its parts
                 number = self._force_number[spec.force]
-                code = Sensor.FORCE if self._forces.rows[number][0] in ALONG else Sensor.FORCE_ON_BODY
+                code = Sensor.FORCE if self._forces.rows[number][0] in codes.ALONG else Sensor.FORCE_ON_BODY
                 return Entry(code, self._forces.units[number], self._forces.parts.get(spec.force, 0) - 1, number)
             case "tyre":
                 number, quantity = self._force_number[spec.tyre], TyreQuantity[spec.quantity.upper()]

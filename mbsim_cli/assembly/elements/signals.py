@@ -1,8 +1,4 @@
-"""Forces that are expressions of the motion, as tapes that one compiled kernel evaluates.
-
-``SignalTable.add`` adds an expression to a force, given as ``Moving``: number and component of the force, text, and
-the measure that the force acts along.
-"""
+"""Forces that are expressions of the motion, as tapes that one compiled kernel evaluates."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -40,11 +36,8 @@ _OWN = {VALUE: 0, RATE: 1, TIME: 2}
 LATE = "late"  # a number, zero, that is added to t
 _SHIFTED = parse(f"{TIME} + {LATE}")
 # Codes of operations by their names among those of ``spec.expressions.program``.
-CODES = {code.name.lower(): code for code in Operation} | {
-    "norm": Operation.HYPOT,
-    "min": Operation.MINIMUM,
-    "max": Operation.MAXIMUM,
-}
+CODES = {code.name.lower(): code for code in Operation}
+CODES |= {"norm": Operation.HYPOT, "min": Operation.MINIMUM, "max": Operation.MAXIMUM}
 
 TRIES = 3  # motions at random, at which expressions are tried for continuity
 BEYOND = 1e-9  # of the run, behind a time and before it: where expressions are tried, too
@@ -67,12 +60,10 @@ class SignalTable:
         self._entries: list[Entry] = []
         self._rows: list[int] = [0]
         self._known: dict[Any, int] = {}  # row of what was read before
-        self._hidden = system.model_file.derived.hidden
+        self._hidden, parts = system.model_file.derived.hidden, system.model_file.derived.parts
         self._nothing = set[str]()  # loads without a constraint equation, which are zero
         self._formulas = system.model_file.formulas
-        self._parts = {
-            name: written_out(part, self._formulas) for name, part in system.model_file.derived.parts.items()
-        }
+        self._parts = {name: written_out(part, self._formulas) for name, part in parts.items()}
 
     def add(self, moving: Moving) -> None:
         """Add the expression of a force, see ``forces.Moving``."""
@@ -472,9 +463,8 @@ class _Tape:
         if name == "to":
             return self._power(operands[0], operation.number)
         if name == "log10":
-            return self._put(
-                Operation.DIVIDE, self._put(Operation.LOG, operands[0]), self._constant(float(np.log(10.0)))
-            )
+            natural = self._put(Operation.LOG, operands[0])
+            return self._put(Operation.DIVIDE, natural, self._constant(float(np.log(10.0))))
         code = CODES[name]
         if name == "select":
             return self._put(code, *operands)

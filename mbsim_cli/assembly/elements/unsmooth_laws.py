@@ -81,10 +81,7 @@ class Edge(NamedTuple):
 
 
 def with_event_times(problem: Problem, packing: "Packing", wanted: Sequence[str]) -> Problem:
-    """The problem with the times at which its laws change, as its steps and sums need them; records issues.
-
-    ``wanted`` are the parameters of gradients.
-    """
+    """The problem with the times at which its laws change, for parameters ``wanted`` of gradients; records issues."""
     model, options, file, system = problem.model, problem.options, packing.model_file, packing.system
     if options.analysis == "forward_dynamics":
         if options.integrated:
@@ -402,9 +399,8 @@ def _jumps_at_end(problem: Problem) -> Iterator[tuple[int, float]]:
     if abs(options.duration - options.end) <= WHOLE * options.step:
         return
     longer = replace(problem, options=replace(options, duration=options.end + 2.0 * options.step))
-    jumps = [
-        (edge.law, edge.points[0].time) for edge in driving_edges(longer) if edge.rate_jumps or edge.acceleration_jumps
-    ]
+    edges = (edge for edge in driving_edges(longer) if edge.rate_jumps or edge.acceleration_jumps)
+    jumps = [(edge.law, edge.points[0].time) for edge in edges]
     for law, time in [*jumps, *((law, group[0].time) for law, group, *_ in _jumping_forces(longer))]:
         if options.end - options.step < time < options.duration:
             yield law, time
@@ -465,10 +461,7 @@ def _beside(problem: Problem, group: Sequence[Breakpoint]) -> tuple[float, float
 
 
 def _rates(problem: Problem, law: int, group: Sequence[Breakpoint], gap: float = inf) -> np.ndarray:
-    """Rates of a law on both sides of a point (2, 5): there, at two time points nearby, and at two farther away.
-
-    ``gap`` is the time to the next breakpoint.
-    """
+    """Rates of a law on both sides of a point (2, 5): there, two near, two farther; ``gap`` to the next breakpoint."""
     end = problem.options.end
     aside, far = max(min(ASIDE * end, NEXT * gap), ROUNDED_TIME * end), min(FAR * end, HALFWAY * gap)
     away = np.array([0.0, aside, 2.0 * aside, far, far + aside])

@@ -119,10 +119,7 @@ class Numbers:
         return found
 
     def depending_on(self, parameter: str, by_name: Mapping[str, Sequence[Any]]) -> dict[Any, complex]:
-        """Those of the numbers that depend on a parameter, with their values a complex step away.
-
-        Empty if a formula has no derivative by it; ``undefined`` then holds the reason.
-        """
+        """Those of the numbers that depend on a parameter, a complex step away; none where ``undefined`` says why."""
         affected, found = self._environment.affected(parameter), {}
         self.undefined.pop(parameter, None)
         for number in {number for name in affected for number in by_name.get(name, ())}:

@@ -30,10 +30,7 @@ def continued(x: Sequence[Scalar], y: Sequence[Scalar], extrapolate: str) -> lis
 def extended(
     x: Sequence[Scalar], cubics: Sequence[Scalar], extrapolate: str, last: Scalar | None = None
 ) -> list[Scalar]:
-    """Breakpoints, then cubics between x and those that continue them on both sides.
-
-    ``last`` is the value at the end, by default that of the last cubic.
-    """
+    """Breakpoints, cubics between x and those that continue them on both sides; ``last`` is the value at the end."""
     slope_first, first = cubics[2], cubics[3]
     a, b, slope, value = cubics[-4:]
     h = x[-1] - x[-2]

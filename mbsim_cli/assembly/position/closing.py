@@ -32,6 +32,7 @@ from mbsim_cli.solve.initial import conjugate, quaternion_product
 from mbsim_cli.spec.geometry import Scalar
 
 Accepts = Callable[[np.ndarray, Group], bool]  # of a position (n,) and equations
+Start = tuple[np.ndarray, np.ndarray]  # theta (size,) and d theta / d rho (size, p)
 # deviations of cut joints from their stated values, of the same and of the mechanism's size, m
 AtCuts = Callable[[np.ndarray, Group, float], list[float]]
 
@@ -187,10 +188,8 @@ def _close(
     return Part(group.rows, columns, z * units, open_rows, J, redundant, conflict, held, held_velocity, found)
 
 
-def start_from(
-    equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Theta (size,) and d theta / d rho (size, p) with dependent coordinates where the loops were closed.
+def start_from(equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray) -> Start:
+    """The start with dependent coordinates where the loops were closed.
 
     These are first guesses of the solver, which so finds the closing that was checked; they have no derivatives. Euler
     parameters that the norm alone determines are no guesses: they are declared, with the three others. Coordinates that
@@ -219,10 +218,8 @@ def start_from(
     return theta, theta_rho
 
 
-def _nearest(
-    equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Theta (size,) and d theta / d rho (size, p) with moved coordinates where the nearest closed position has them."""
+def _nearest(equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray) -> Start:
+    """The start with moved coordinates where the nearest closed position has them."""
     if not closing.moved.any():
         return theta, theta_rho
     tree, declared, declared_rho, numbers = equations.problem.model.tree, theta, theta_rho, theta.tolist()
@@ -263,10 +260,8 @@ def _d_rates_at(tree: Any, theta: np.ndarray, d_theta: np.ndarray, z: np.ndarray
     return np.where(rates == stepped[velocity], d_theta[velocity], rates.imag / STEP)
 
 
-def solved(
-    equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Theta (size,) and d theta / d rho (size, p) with the initial block solved from all equations."""
+def solved(equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray) -> Start:
+    """The start with the initial block solved from all equations."""
     tree, n = equations.problem.model.tree, len(closing.z)
     first = tree.initial[0]
     position, velocity = slice(first, first + n), slice(first + n, first + 2 * n)
@@ -365,6 +360,5 @@ def _refuse_orientation(system: System, joint: str, is_independent: bool) -> Non
         system.warnings.append(f"joint {joint} is cut: its stated angular velocity is not used")
     else:
         message = f"joint {joint!r} is the one of its loop that is cut, and its stated angular velocity would be lost"
-        system.issue(
-            f"joints.{joint}", message, f"cut another joint of the loop, or leave the velocity out of {joint!r}"
-        )
+        hint = f"cut another joint of the loop, or leave the velocity out of {joint!r}"
+        system.issue(f"joints.{joint}", message, hint)

@@ -13,23 +13,10 @@ from mbsim_cli.assembly.elements.measures import Identity
 from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measured, poses, poses_of_columns
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.kernels.elements.laws import law_value
+from mbsim_cli.model import layout
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
 from mbsim_cli.model.coordinates import among, kinds, motion_of_columns, moved_by, of_columns
-from mbsim_cli.model.layout import (
-    MASS,
-    MEASURE_SIZE,
-    NONE,
-    P_A,
-    P_B,
-    P_C,
-    P_P,
-    STEP,
-    Curves,
-    FlexibleTree,
-    Followers,
-    Measures,
-    Pairs,
-)
+from mbsim_cli.model.layout import NONE, P_A, P_B, P_C, P_P, STEP, FlexibleTree, Measures, Pairs
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales, unit_near
 from mbsim_cli.spec.expressions.named_numbers import connected
@@ -46,7 +33,7 @@ def of_coordinates(table: Measures, measure: int, theta: Sequence[Scalar], z: np
     kind, offset = table.kind[measure], int(table.theta[measure])
     factors = np.array(theta[offset : offset + len(z)]) if kind == COORDINATES else z
     value, slope = factors @ z, factors if kind == COORDINATES else 2.0 * factors
-    if isinstance(table.curves, Curves) and (law := table.curves.law[measure]) != NONE:
+    if isinstance(table.curves, layout.Curves) and (law := table.curves.law[measure]) != NONE:
         sign = theta[offset + len(z)]
         x = sign * z[-1]
         taken, by_x, _ = law_value(table.curves.laws, np.asarray(theta), law, x)
@@ -106,7 +93,7 @@ class Equations:
     def followers(self) -> dict[int, int]:
         """Columns that rows are less by."""
         followers = self.problem.model.constraints.followers
-        column = followers.column.tolist() if isinstance(followers, Followers) else []
+        column = followers.column.tolist() if isinstance(followers, layout.Followers) else []
         return {row: c for row, c in enumerate(column) if c != NONE}
 
     def at(
@@ -194,10 +181,7 @@ def wanted_rows(packed: Any) -> list[bool]:
 def _wanted(
     tree: Any, pairs: Pairs, measures: Sequence[tuple[int, ...]], places: Sequence[np.ndarray], system: System
 ) -> list[bool]:
-    """The same of equations by kind, pair and block of their measures, tried at some ``places``.
-
-    There translations are of the order of the unit of length.
-    """
+    """``wanted_rows`` by kind, pair and block of measures at ``places``, translations times the unit of length."""
     rows, wanted = [i for i, (kind, *_) in enumerate(measures) if kind in _GEOMETRIC], [True] * len(measures)
     values = system.theta.values()
     theta, units = values.tolist(), np.ones(len(tree.column_kind))
@@ -257,10 +241,10 @@ def _read(problem: Problem, identities: Sequence[Identity]) -> np.ndarray:
     """Mask of the numbers that identities read: joint frames, initial position, their own."""
     tree, mask = problem.model.tree, np.zeros(problem.theta.size, dtype=bool)
     for offset in tree.theta:
-        mask[offset : offset + MASS] = True
+        mask[offset : offset + layout.MASS] = True
     mask[tree.initial[0] : tree.initial[0] + kinds(tree).size] = True
     for identity in identities:
-        mask[identity.block : identity.block + MEASURE_SIZE] = True
+        mask[identity.block : identity.block + layout.MEASURE_SIZE] = True
         mask[identity.target] = True
     return mask
 

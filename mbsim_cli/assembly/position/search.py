@@ -394,10 +394,7 @@ class Search:
         return found if self._gap(found) <= self._gap(z) + CLOSED else z
 
     def _fitted_to_cuts(self, columns: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-        """Where searches start that fit these coordinates to the equations and to the values of cut joints together.
-
-        None where the file states no such values.
-        """
+        """Starts with these coordinates fitted to equations and stated values of cut joints, if there are any."""
         from mbsim_cli.solve.least_squares import least_squares
 
         def at(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -31,13 +31,6 @@ class _Node(NamedTuple):
     radius: float
 
 
-class _Straight(NamedTuple):
-    """A straight part: its length, and its direction across the axes of its pulleys."""
-
-    length: float
-    direction: np.ndarray  # (3,)
-
-
 def guess_touches(system: System, tree: Tree | FlexibleTree, theta: np.ndarray) -> None:
     """Set the initial values of cable coordinates in theta to those of the declared start."""
     cables = system.model_file.cables
@@ -70,17 +63,18 @@ def _require_parallel(system: System, name: str, path: Many[str | Pulley], at: P
 def _guesses(system: System, name: str, path: Many[str | Pulley], at: Poses) -> Iterator[tuple[str, float]]:
     """Coordinates of a cable, and their values."""
     nodes = [_node(system, place, at) for place in path]
-    parts = []
+    directions = []
     for k, (a, b) in enumerate(pairwise(nodes)):
-        parts.append(_straight(a, b))
-        if not parts[-1].length > 0.0:
+        length, direction = _straight(a, b)
+        directions.append(direction)
+        if not length > 0.0:
             message = "nothing runs straight from here to the next place, which is too near at the start"
             system.issue(f"cables.{name}.path[{k}]", message, "the circles of pulleys must not overlap or hold a point")
             return
-        yield f"{name}_{k + 1}.length", parts[-1].length
+        yield f"{name}_{k + 1}.length", length
     for k, (place, node) in enumerate(zip(path, nodes, strict=True)):
         if isinstance(place, Pulley):
-            n, u, v = node.axis, parts[k - 1].direction, parts[k].direction
+            n, u, v = node.axis, directions[k - 1], directions[k]
             sign = 1.0 if place.turn == "positive" else -1.0
             meets, leaves = touches(name, k)
             # the arm at a zero angle, the same for both ends
@@ -104,16 +98,16 @@ def _node(system: System, place: str | Pulley, at: Poses) -> _Node:
     return _Node(where, axis, float(np.real(system.geometry.numbers(place.radius))))
 
 
-def _straight(a: _Node, b: _Node) -> _Straight:
-    """The part from one node to the next; see ``spec.expand_cables``."""
+def _straight(a: _Node, b: _Node) -> tuple[float, np.ndarray]:
+    """Length of the straight part between two nodes, its direction (3,) across the axes; see ``spec.expand_cables``."""
     away, n = b.place - a.place, a.axis if a.axis.any() else b.axis
     across = away @ n
     flat, q = away - across * n, b.radius * (a.axis @ b.axis if a.axis.any() and b.axis.any() else 1.0) - a.radius
     squared, size = flat @ flat - q * q, flat @ flat
     if not (squared > 0.0 and size > 0.0):
-        return _Straight(0.0, flat)
+        return 0.0, flat
     s = np.sqrt(squared)
-    return _Straight(np.hypot(s, across), (s * flat + q * np.cross(flat, n)) / size)
+    return np.hypot(s, across), (s * flat + q * np.cross(flat, n)) / size
 
 
 def _angle(u: np.ndarray, v: np.ndarray, n: np.ndarray) -> float:

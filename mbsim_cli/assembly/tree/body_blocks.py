@@ -29,19 +29,13 @@ def tree_table(system: System) -> Tree:
                 _add_initial(system, joint, read)
         for deforming in system.elastic:
             system.theta.add(partial(deforming.start, order))
-    column_body = [
-        b for b, first in enumerate(system.first_column[:-1]) for _ in range(first, system.first_column[b + 1])
-    ]
+    column_body = np.repeat(range(len(topology.bodies)), np.diff(system.first_column)).tolist()
     column_body += [topology.index[deforming.name] for deforming in system.elastic for _ in range(deforming.n)]
+    kinds = [int(column.kind) for _, column in system.columns]
     return table(
-        Tree,
-        parent=topology.parent,
-        first_column=system.first_column,
-        column_kind=[int(column.kind) for _, column in system.columns],
-        column_body=column_body,
-        theta=bodies,
-        initial=[initial],
-    )
+        Tree, parent=topology.parent, first_column=system.first_column, column_kind=kinds, column_body=column_body,
+        theta=bodies, initial=[initial],
+    )  # fmt: skip
 
 
 def with_elastic(system: System, tree: Tree, pairs: PairTable) -> Tree | FlexibleTree:
@@ -107,9 +101,7 @@ def _add_initial(system: System, joint: str, read: Callable[[Geometry, joints.An
     columns = system.columns_of(joint)
     if columns:
         held = joints.held_of(spec)
-        places = [
-            (NONE if column.coordinate in held else order.index(column.coordinate), column.sign) for column in columns
-        ]
+        places = [(NONE if each.coordinate in held else order.index(each.coordinate), each.sign) for each in columns]
 
         def block() -> Sequence[Scalar]:
             values = read(geometry, spec)

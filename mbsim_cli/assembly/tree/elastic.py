@@ -11,6 +11,7 @@ from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.model.layout import NONE, STEP
 from mbsim_cli.model.standard_data import LEFT_OVER
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.geometry import Scalar, Vector
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.system import cached_property
@@ -159,15 +160,12 @@ class ElasticBody:
 
 def _stepped(_: str, term: "Taylor", rate: "Taylor") -> "Taylor":
     """Coefficients with a complex step along their rates."""
-    return type(term)(
-        *(a if b is None else (0.0 if a is None else a) + 1j * STEP * b for a, b in zip(term, rate, strict=True))
-    )
+    pairs = zip(term, rate, strict=True)
+    return type(term)(*(a if b is None else (0.0 if a is None else a) + 1j * STEP * b for a, b in pairs))
 
 
 def _initial(model_file: ModelFile, body: ElasticBody) -> tuple[Sequence[Any], Sequence[Any]]:
     """Numbers that the file states for the start, as many as there are elastic coordinates; zeros where none are."""
-    from mbsim_cli.spec.expressions.number import Number
-
     found = []
     for key in ("position", "velocity"):
         given = getattr(body.spec.initial, key, None)

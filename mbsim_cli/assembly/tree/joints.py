@@ -141,9 +141,8 @@ def joint_frames(geometry: Geometry, spec: Any) -> Frames:
         return Frames(p_a, R_a, p_b, R_b)
     if getattr(spec, "axis", None) is None:
         posed = kind == Joint.FIXED and is_designed(geometry, spec)
-        return Frames(
-            p_a, relative(geometry.orientation(a), geometry.orientation(b)) if posed else IDENTITY, p_b, IDENTITY
-        )
+        R_a = relative(geometry.orientation(a), geometry.orientation(b)) if posed else IDENTITY
+        return Frames(p_a, R_a, p_b, IDENTITY)
     axis_a, axis_b = (geometry.vector(body, name) for body, name in zip(spec.bodies, both(spec.axis), strict=True))
     if reference is None and kind in _WITHOUT_ROTATION and is_designed(geometry, spec):
         # the design position determines the angle about the axis

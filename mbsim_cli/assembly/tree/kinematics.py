@@ -32,6 +32,8 @@ from mbsim_cli.spec.geometry import (
 )
 from mbsim_cli.system import cached_property
 
+Scalars = Sequence[Scalar]
+AnyTree = Tree | FlexibleTree
 # plain numbers: members of an enumeration are slow to look up, and closing does so a million times
 SHIFTED, TURNED = ({int(kind): axis for axis, kind in enumerate(kinds)} for kinds in (TRANSLATIONS, ROTATIONS))
 FORCE_LINES = (int(Measure.PROJECTION), int(Measure.DISTANCE))  # measures along a line, others are about one
@@ -58,34 +60,28 @@ class Poses(NamedTuple):
         return local if body < 0 else apply(self.R[body], local)
 
 
-def matrix(theta: Sequence[Scalar], offset: int) -> Matrix:
+def matrix(theta: Scalars, offset: int) -> Matrix:
     """Nine numbers by rows."""
     p, q, r, s, t, u, v, w, x = theta[offset : offset + 9]
     return (p, q, r), (s, t, u), (v, w, x)
 
 
-def vector(theta: Sequence[Scalar], offset: int) -> Vector:
+def vector(theta: Scalars, offset: int) -> Vector:
     """Three numbers."""
     return tuple(theta[offset : offset + 3])
 
 
-def poses(
-    tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar], bodies: Sequence[int] | None = None
-) -> Poses:
+def poses(tree: AnyTree, theta: Scalars, z: Scalars, bodies: Sequence[int] | None = None) -> Poses:
     """Poses at the coordinates z (n,), or those of some ``bodies``, as in ``poses_of_columns``."""
     return poses_of_columns(tree, theta, columns_at(tree, theta, z), bodies)
 
 
-def columns_at(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Sequence[Scalar]:
+def columns_at(tree: AnyTree, theta: Scalars, z: Scalars) -> Scalars:
     """Columns at the coordinates z (n,)."""
-    if not isinstance(tree, FlexibleTree):
-        return z
-    return place_of_columns(tree, theta, z).tolist()
+    return place_of_columns(tree, theta, z).tolist() if isinstance(tree, FlexibleTree) else z
 
 
-def poses_of_columns(
-    tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar], bodies: Sequence[int] | None = None
-) -> Poses:
+def poses_of_columns(tree: AnyTree, theta: Scalars, z: Scalars, bodies: Sequence[int] | None = None) -> Poses:
     """Poses at the columns z (columns,), or those of some ``bodies`` in ascending order; others are at the ground."""
     nb, count = len(tree.parent), len(tree.column_kind)  # elastic coordinates move no frame
     found = Poses([ZERO] * nb, [IDENTITY] * nb, [ZERO] * count, [ZERO] * count)
@@ -108,9 +104,7 @@ def poses_of_columns(
     return found
 
 
-def _advance(
-    kind: int, z: Sequence[Scalar], origin: Vector, axes: Matrix
-) -> tuple[Vector, Matrix, list[tuple[Vector, Vector]]]:
+def _advance(kind: int, z: Scalars, origin: Vector, axes: Matrix) -> tuple[Vector, Matrix, list[tuple[Vector, Vector]]]:
     """Frame behind one column, or four for Euler parameters, and the motion that each of them gives."""
     if kind in SHIFTED:
         axis = transpose(axes)[SHIFTED[kind]]
@@ -125,9 +119,7 @@ def _advance(
     return origin, product(axes, rotation_matrix(e)), [(axis, cross(origin, axis)) for axis in turns]
 
 
-def measured(
-    at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int
-) -> tuple[Scalar, list[Scalar]]:
+def measured(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Scalars, offset: int) -> tuple[Scalar, list[Scalar]]:
     """Value of a geometric measure, and its derivatives by the columns of its pair."""
     own = slice(pairs.first[pair], pairs.first[pair + 1])
     try:

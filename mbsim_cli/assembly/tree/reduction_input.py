@@ -61,9 +61,8 @@ def _by_expression(model_file: ModelFile, name: str, mesh: Mesh, numbers: Number
     message, element = "its value is too large", 0
     try:
         program = compiled(tree, dict.fromkeys(used, 1))
-        p = np.broadcast_to(
-            program.value([places[key] if key in places else values[key] for key in used]), len(centres)
-        )
+        given = values | places
+        p = np.broadcast_to(program.value([given[key] for key in used]), len(centres))
         if np.isfinite(p).all():
             return np.array(p)
         element = int(np.argmin(np.isfinite(p)))
@@ -189,23 +188,17 @@ class FlexibleBodies:
             a, b = (nodes[index[key]] for key in spec.frame.chord)
             frame = Frame(chord=(a, b))
         return Body(
-            structure=structure,
-            frame=frame,
-            nodes=nodes,
-            rigid=rigid,
-            modes=tuple(kept),
-            static=tuple(index[key] for key in spec.modes.static),
-            stiffening=stiffening,
+            structure=structure, frame=frame, nodes=nodes, rigid=rigid, modes=tuple(kept),
+            static=tuple(index[key] for key in spec.modes.static), stiffening=stiffening,
             damping=damping_of(spec.damping, self._numbers),
-        )
+        )  # fmt: skip
 
     def _with_density(self, structure: Structure, spec: Density) -> Structure:
         p = self.densities(structure.mesh, spec.name)
         if not (np.real(p) > 0).all():
             element = int(np.argmin(np.real(p)))
-            raise Refused(
-                ("density", "field"), f"the density of element {element} is {np.real(p[element]):g}, not positive"
-            )
+            message = f"the density of element {element} is {np.real(p[element]):g}, not positive"
+            raise Refused(("density", "field"), message)
         law = self._law(spec)
         return structure.with_density(law.stiffness(p), law.mass(p))
 

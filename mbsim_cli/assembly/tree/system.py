@@ -80,20 +80,14 @@ class System:
             self.issue(path, "a direction has no length", "directions that must differ are parallel, or one is zero")
 
     def settle(self, check: Check, *, by_theta: bool = False) -> Any:
-        """The result of a check that the tables depend on; ``renewed`` repeats it if numbers change that it reads.
-
-        With ``by_theta`` it is repeated if any number changes.
-        """
+        """The result of a check that tables depend on, repeated if numbers change that it reads, by_theta if any."""
         with self.geometry.numbers.recorded() as read:
             found = check(self)
         self._settled.append((check, found, None if by_theta else frozenset(read)))
         return found
 
     def renewed(self, changed: frozenset[Any]) -> "System | None":
-        """The system with changed numbers, without issues; None if the tables may differ.
-
-        Raises the errors of blocks and checks.
-        """
+        """The system with changed numbers, None if tables may differ or it has issues; raises errors of checks."""
         found = copy(self)
         found.theta, found.issues, found.warnings = self.theta.renewed(changed), [], self.warnings.copy()
         for check, before, read in self._settled:
@@ -123,9 +117,7 @@ class System:
 
     def coordinate_names(self) -> tuple[str, ...]:
         """Name of every coordinate, with a minus sign if its column holds the negative."""
-        return tuple(
-            ("-" if column.sign < 0 else "") + f"{joint}.{column.coordinate}" for joint, column in self.coordinates
-        )
+        return tuple(("-" if each.sign < 0 else "") + f"{joint}.{each.coordinate}" for joint, each in self.coordinates)
 
     def coordinate_units(self) -> tuple[str, ...]:
         """Unit of every coordinate."""
@@ -225,12 +217,10 @@ class _Unfolding:
     def result(self) -> tuple[ModelFile, Mapping[str, NodeJoint]]:
         """The file whose places on bodies that deform are bodies, and the joints to them by their names."""
         joints = {name: self._joint(f"joints.{name}", spec) for name, spec in self._file.joints.items()}
-        sections = {
-            section: {
-                name: self._item(f"{section}.{name}", spec) for name, spec in getattr(self._file, section).items()
-            }
-            for section in _SECTIONS
-        }
+        sections: dict[str, Any] = {}
+        for section in _SECTIONS:
+            given = getattr(self._file, section)
+            sections[section] = {name: self._item(f"{section}.{name}", spec) for name, spec in given.items()}
         if self._issues:
             raise ModelError(self._issues)
         places = {name: Body() for name in self._nodes}
@@ -287,10 +277,7 @@ class _Unfolding:
         return text
 
     def _point(self, place: str, body: str, point: str, joint: str) -> tuple[str, str]:
-        """Body and point that stand for a point of a body that deforms: a node, or the frame's origin.
-
-        ``joint`` is the type of the joint that takes it, or nothing.
-        """
+        """The node or frame that stands for a point of a body that deforms; ``joint`` is the type of its joint."""
         if self._elastic[body].node(point) is not None:
             return self._node(place, body, point), "origin"
         given, at = self._file.points.get(point), [0.0 if point == "origin" else None]
@@ -356,18 +343,13 @@ def spanning_tree(model_file: ModelFile) -> Topology:
         for name, spec in model_file.joints.items()
     ]
     topology, lost, refused = span(list(model_file.bodies), edges)
-    issues = [
-        model_file.issue(
-            f"bodies.{body}",
-            f"body {body!r} is not connected to the ground by joints",
-            "a free body has a floating joint to the ground",
-        )
-        for body in lost
-    ]
-    issues += [
-        model_file.issue(f"joints.{name}.cut", "every joint of a loop forbids cutting", "one of them must be cut")
-        for name in refused
-    ]
+    issues, hint = [], "a free body has a floating joint to the ground"
+    for body in lost:
+        message = f"body {body!r} is not connected to the ground by joints"
+        issues.append(model_file.issue(f"bodies.{body}", message, hint))
+    for name in refused:
+        message, hint = "every joint of a loop forbids cutting", "one of them must be cut"
+        issues.append(model_file.issue(f"joints.{name}.cut", message, hint))
     if issues:
         raise ModelError(issues)
     return topology

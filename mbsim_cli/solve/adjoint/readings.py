@@ -64,13 +64,9 @@ def each_defined(pull: Callable[..., Pulled]) -> Callable[..., Pulled]:
 
     @wraps(pull)
     def pull_back(
-        problem: Problem,
-        tape: Any,
-        count: int,
-        seen: Seen,
-        between: Callable[[], None] = lambda: None,
+        problem: Problem, tape: Any, count: int, seen: Seen, between: Callable[[], None] = lambda: None,
         reacting: bool = False,
-    ) -> Pulled:
+    ) -> Pulled:  # fmt: skip
         found = pull(problem, tape, count, seen, between, reacting)
         if len(found.undefined) == 1 or not np.isnan(found.gradient[:, ~found.undefined]).any():
             return found
@@ -119,10 +115,11 @@ def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = 
     columns, seen = allocate.columns(n, m, p, dtype), np.zeros(allocate.sensor_width(model), dtype)
     state = allocate.state(model, dtype)
     work = AdjointWork(kin, still, motion.comp, motion.eq, motion.tangent, motion.projection, columns, state, seen)
-    adj = allocate.adjoints_of(model, theta.size, p, dtype)
+    made = allocate.allocators(model)
+    adj = made.adjoints(model, theta.size, p, dtype)
     rest = adj._replace(zd=zeros((n, p), dtype), zdd=zeros((n, p), dtype))
     nu = (zeros((m, p), dtype) for _ in range(3))
-    virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
+    virtual, none = (made.virtual(model, p, dtype) for _ in range(2))
     return work, Pulling._make([adj, rest, virtual, none, *nu, np.zeros(n, dtype)])
 
 
@@ -138,15 +135,9 @@ class InstantPuller:
         self.theta = self._pulling.adj.theta
 
     def pull(
-        self,
-        record: Record,
-        *,
-        seen: np.ndarray | None = None,
-        mu: np.ndarray | None = None,
-        nu: np.ndarray | None = None,
-        nu1: np.ndarray | None = None,
-        nu2: np.ndarray | None = None,
-    ) -> MotionAdjoints:
+        self, record: Record, *, seen: np.ndarray | None = None, mu: np.ndarray | None = None,
+        nu: np.ndarray | None = None, nu1: np.ndarray | None = None, nu2: np.ndarray | None = None,
+    ) -> MotionAdjoints:  # fmt: skip
         """Adjoints (N, ..., p) of the motion at the rows of a record: see ``Asked``; None stands for zeros."""
         rows, dtype = len(record.time), self._numbers.dtype.type
         _, n, m = allocate.sizes(self._model)
@@ -155,13 +146,9 @@ class InstantPuller:
             nu = none
         if nu1 is not None or nu2 is not None:
             nu1, nu2 = (none if hat is None else hat for hat in (nu1, nu2))
-        widths = (allocate.sensor_width(self._model), n, m, m, m)
-        asked = Asked(
-            *(
-                zeros((0, width, self._p), dtype) if hat is None else np.ascontiguousarray(hat, dtype)
-                for width, hat in zip(widths, (seen, mu, nu, nu1, nu2), strict=True)
-            )
-        )
+        given = zip((allocate.sensor_width(self._model), n, m, m, m), (seen, mu, nu, nu1, nu2), strict=True)
+        hats = (np.zeros((0, width, self._p)) if hat is None else hat for width, hat in given)
+        asked = Asked(*(np.ascontiguousarray(hat, dtype) for hat in hats))
         out = allocate.motion_adjoints(self._model, rows, self._p, dtype)
         pull_time_points(self._model, self._numbers, record, asked, self._work, self._pulling, out)
         return out
@@ -189,9 +176,8 @@ class BalancePuller:
     def pull_back(self, record: Record, hat: MotionAdjoints) -> MotionAdjoints:
         """Adjoints of positions and velocities in place of those of a record of ``of``."""
         out = MotionAdjoints(*(part.copy() for part in hat))
-        require_balance(
-            pull_balance(self._model, self._theta, self._control, record, self._work, self._pulling, out), record
-        )
+        status = pull_balance(self._model, self._theta, self._control, record, self._work, self._pulling, out)
+        require_balance(status, record)
         return out
 
 
@@ -253,9 +239,9 @@ class ReactionPuller:
         self.model = model = problem.reacting.model
         dtype = theta.dtype.type
         self.reader = ReactionReader(problem, problem.reacting, theta, zeros((theta.size, 0), dtype))
-        _, _, m = allocate.sizes(model)
-        virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
-        adj = allocate.adjoints_of(model, theta.size, p, dtype)
+        (_, _, m), made = allocate.sizes(model), allocate.allocators(model)
+        virtual, none = (made.virtual(model, p, dtype) for _ in range(2))
+        adj = made.adjoints(model, theta.size, p, dtype)
         self._pulling = ReactionWork(adj, virtual, none, zeros((m, p), dtype), np.zeros(m, dtype))
         self._work, self.theta = allocate.work(model, theta), adj.theta
 
@@ -282,8 +268,7 @@ def shown_with(reactions: ReactionPuller | NaturalReactionPuller | None, record:
 class Readings:
     """Adjoints of ``count`` numbers at the time points of a run; ``undefined`` (p,) are those that read no number.
 
-    ``seen(first, record)`` gives those (B, width, p), p from ``columns_of``, of the sensors at the rows of a record,
-    of which the first is time point ``first``; also of reactions, behind the others, if ``reacting``. For rows inside
+    ``seen`` is as in ``each_defined``, with adjoints of reactions behind the others if ``reacting``. For rows inside
     steps it is called with their weights in integrals; such rows are not numbered.
     """
 

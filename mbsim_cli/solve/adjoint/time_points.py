@@ -72,12 +72,12 @@ class MotionPuller:
     """Pulls p columns of adjoints of driven motions back, sample by sample; ``found`` sums those of theta."""
 
     def __init__(self, problem: Problem, initial: Initial, p: int) -> None:
-        self._model, self._theta = problem.model, initial.theta
-        self.instants = InstantPuller(problem.model, initial.theta, p)
+        self._model, self._theta = model, theta = problem.model, initial.theta
+        self.instants = InstantPuller(model, theta, p)
         self._at_center = allocate.control(problem, redundant=False).at_center
-        self._work = allocate.work(problem.model, initial.theta)
-        self._rows = all_but(allocate.sizes(problem.model)[2], initial.redundant)
-        adj = allocate.adjoints_of(problem.model, initial.theta.size, p, initial.theta.dtype.type)
+        self._work = allocate.work(model, theta)
+        self._rows = all_but(allocate.sizes(model)[2], initial.redundant)
+        adj = allocate.allocators(model).adjoints(model, theta.size, p, theta.dtype.type)
         self.found = adj._replace(theta=self.instants.theta)
 
     def jacobians(self, record: Record) -> np.ndarray:

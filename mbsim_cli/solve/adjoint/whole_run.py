@@ -52,15 +52,14 @@ def without_solution(time: float) -> AnalysisError:
 
 def pulled_loops(problem: Problem, theta: np.ndarray, p: int, *, redundant: bool) -> PulledLoops:
     """Allocate PulledLoops for p columns."""
-    model, dtype = problem.model, theta.dtype.type
+    model, dtype, made = problem.model, theta.dtype.type, allocate.allocators(problem.model)
     _, n, m = allocate.sizes(model)
     loops = loops_of(problem, theta, 0, allocate.grounded(model, theta).expected, redundant=redundant)
     loops = loops._replace(d_columns=allocate.columns(n, m, p, dtype))
     kin = loops.kin
-    virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
-    rest = allocate.adjoints_of(model, theta.size, p, dtype)
+    virtual, none = (made.virtual(model, p, dtype) for _ in range(2))
     z, zd, zdd = (zeros((n, p), dtype) for _ in range(3))
-    rest = rest._replace(z=z, zd=zd, zdd=zdd)
+    rest = made.adjoints(model, theta.size, p, dtype)._replace(z=z, zd=zd, zdd=zdd)
     return PulledLoops(
         loops, allocate.work_at_instant(model, theta).comp, ClosedLoops(loops, kin), allocate.at_rest(kin), virtual,
         none, rest, zeros((m, p), dtype), zeros((m, p), dtype), zeros((n, p), dtype),
@@ -71,17 +70,12 @@ class StepSweep:
     """Pulls p columns of adjoints back through Runge-Kutta steps; ``redundant`` as in ``Loops``."""
 
     def __init__(self, problem: Problem, theta: np.ndarray, p: int, *, redundant: bool = False) -> None:
-        model, dtype = problem.model, theta.dtype.type
+        model, dtype, made = problem.model, theta.dtype.type, allocate.allocators(problem.model)
         _, n, m = allocate.sizes(model)
         self._model, self._theta, self._end = model, theta, problem.options.end
         self._tableau = tableau(problem.options.integrator)
-        stages = stages_kept(self._tableau)
-
-        def columns(*shape: int) -> np.ndarray:
-            return zeros((*shape, p), dtype)
-
-        motions = [allocate.state(model, dtype) for _ in range(4)]
-        adj, kin = allocate.adjoints_of(model, theta.size, p, dtype), allocate.grounded(model, theta)
+        stages, motions = stages_kept(self._tableau), [allocate.state(model, dtype) for _ in range(4)]
+        adj, kin = made.adjoints(model, theta.size, p, dtype), allocate.grounded(model, theta)
         pulled: Any
         if not problem.options.open_tree:
             pulled = pulled_loops(problem, theta, p, redundant=redundant)
@@ -94,26 +88,17 @@ class StepSweep:
             pulled = pulled_accelerations(model, theta, make(model, theta, p, dtype))
         implicit = isinstance(self._tableau, ImplicitTableau) and problem.options.open_tree
         ns, ms = (n, m) if implicit else (0, 0)  # explicit methods and closed loops have no tangent of stages
-        self._work = SweepWork(
-            kin,
-            pulled.comp,
-            np.zeros(allocate.sensor_width(model), dtype),
-            StepWork._make([*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)]),
-            pulled,
-            StageTangent(
-                zeros((ns, padded(ns)), dtype), np.zeros(ns, np.int64),
-                np.zeros(open_tree(model).euler.size if implicit else 0), zeros((ms, LINE_SIZE), dtype),
-                np.zeros(ms, dtype),
-            ),
-            breakpoints_of(problem, theta),
+        tangent = StageTangent(
+            zeros((ns, padded(ns)), dtype), np.zeros(ns, np.int64),
+            np.zeros(open_tree(model).euler.size if implicit else 0), zeros((ms, LINE_SIZE), dtype),
+            np.zeros(ms, dtype),
         )  # fmt: skip
-        self._pulling = StepPulling(
-            adj,
-            StepAdjoints._make(
-                [*(columns(n) for _ in range(5)), columns(m), columns(n), columns(stages, n), columns(stages, n)]
-            ),
-            allocate.virtual_of(model, p, dtype),
-        )
+        work = StepWork._make([*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)])
+        seen, breakpoints = np.zeros(allocate.sensor_width(model), dtype), breakpoints_of(problem, theta)
+        self._work = SweepWork(kin, pulled.comp, seen, work, pulled, tangent, breakpoints)
+        shapes = (*[(n,)] * 5, (m,), (n,), (stages, n), (stages, n))
+        step = StepAdjoints._make(zeros((*shape, p), dtype) for shape in shapes)
+        self._pulling = StepPulling(adj, step, made.virtual(model, p, dtype))
 
     def back(self, first: int, stretch: Stretch, hat: np.ndarray, given: MotionAdjoints) -> float:
         """Go back through a stretch with adjoints of its sensors; return the largest relative residual."""
@@ -145,10 +130,7 @@ def pulled_accelerations(model: Model, theta: np.ndarray, work: Any) -> PulledAc
 def pull_back(
     problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool
 ) -> Pulled:
-    """Sweep back through a tape for ``count`` numbers that read sensors, also reactions if ``reacting``.
-
-    Raises AnalysisError.
-    """
+    """Sweep back for ``count`` numbers that read sensors, or reactions if ``reacting``; raises AnalysisError."""
     initial = tape.initial
     assert initial is not None
     if problem.options.natural:
@@ -234,9 +216,7 @@ def _in_order(stretch: Stretch, at_rows: Any, inside: Any) -> tuple[Stretch, np.
 class LoopSweep:
     """Pulls p columns of adjoints back through steps of ALI3-P, and through steps made in pieces (``solve.pieces``)."""
 
-    def __init__(
-        self, problem: Problem, initial: Initial, p: int, pieces: Mapping[int, Sequence[CompletedPiece]]
-    ) -> None:
+    def __init__(self, problem: Problem, initial: Initial, p: int, pieces: Mapping[int, Sequence[CompletedPiece]]):
         self._model, theta = problem.model, initial.theta
         control = allocate.control(problem, redundant=initial.redundant.size > 0)
         self._whole = theta, with_complex_step(control, problem, theta)  # numbers and control of whole steps
@@ -269,10 +249,7 @@ class LoopSweep:
     def _back_in_pieces(
         self, pieces: Sequence[CompletedPiece], record: Record, hat: np.ndarray, given: MotionAdjoints
     ) -> float:
-        """Go back through the pieces of a step, with adjoints of sensors and of the motion at its end.
-
-        Returns the largest relative residual.
-        """
+        """Pull adjoints at the end of a step made in pieces back; return the largest relative residual."""
         worst, nothing = 0.0, (np.zeros_like(hat), MotionAdjoints(*(part[:0] for part in given)))
         for made in reversed(pieces):
             at_end = made is pieces[-1]

@@ -19,7 +19,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import InverseBlock, Motion, Prescribed, Problem, Torques
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
-from mbsim_cli.solve.blocks import Reader, reader_of, with_reactions
+from mbsim_cli.solve.blocks import Reader, reader_of, side_by_side, with_reactions
 from mbsim_cli.solve.inverse.torques import InverseDynamics
 from mbsim_cli.system import cached_property
 
@@ -34,9 +34,8 @@ class Trajectory:
         table = self._given.table
         self._table = with_slopes(self._given.table_time, table)
         self._dtheta = problem.theta_rho
-        entries = np.concatenate(
-            [law_entries(self._laws, self._given.law[self._given.law >= 0].tolist()), self._given.table_scale]
-        )
+        laws = self._given.law[self._given.law >= 0].tolist()
+        entries = np.concatenate([law_entries(self._laws, laws), self._given.table_scale])
         self.varies = np.flatnonzero(np.any(self._dtheta[entries] != 0.0, axis=0))
         self._distinct, self._follows = np.unique(self._given.law, return_inverse=True)
 
@@ -54,10 +53,7 @@ class Trajectory:
         return motion
 
     def _from_table(self, time: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Columns (B, k) of the table and their rates, without the factors on them.
-
-        Beyond the ends of the table they are constant or straight, by ``extrapolate``.
-        """
+        """Columns (B, k) of the table and their rates, without factors; beyond its ends by ``extrapolate``."""
         knots, extrapolate = self._given.table_time, self._given.extrapolate
         within = time if extrapolate == "none" else np.clip(time, knots[0], knots[-1])
         value, rate, second = hermite(knots, self._table, within)
@@ -223,12 +219,8 @@ class InverseAnalysis:
             follow_rows(self.model, self.problem.theta, work.kin, work.turns, record)
         observe(self.model, self.problem.theta, False, directions, work.kin, twists, record, d_record)
         sensors, d_sensors, undetermined = with_reactions(record, d_record, reactions)
-        return (
-            record,
-            np.concatenate([sensors, of_torque], axis=1),
-            np.concatenate([d_sensors[:, :, : self.p], d_of_torque], axis=1),
-            np.concatenate([undetermined, determined], axis=1),
-        )
+        read = sensors, d_sensors[:, :, : self.p], undetermined
+        return record, *side_by_side(read, (of_torque, d_of_torque, determined))
 
     def _records(self, motion: Motion, varied: tuple[np.ndarray, ...] | None) -> tuple[Record, SensitivityRecord]:
         """Rows of the motion and of its derivatives."""
@@ -243,15 +235,12 @@ class InverseAnalysis:
         return record, d_record
 
     @cached_property
-    def _room(self) -> tuple[Directions, Work, Twists, Reader | None]:
+    def _room(self) -> tuple[Directions, Work, Twists, "Reader | None"]:
         """Arguments of the kernel that reads sensors, and the reader of reactions."""
         theta, dtheta = self.problem.theta, allocate.padded_directions(self.problem.theta_rho, self._dtype)
-        return (
-            allocate.directions(self.model, dtheta, self._dtype),
-            allocate.work(self.model, theta),
-            allocate.twists_of(self.model, padded(self.p), self._dtype),
-            reader_of(self.problem, theta, dtheta),
-        )
+        directions = allocate.directions(self.model, dtheta, self._dtype)
+        twists = allocate.twists_of(self.model, padded(self.p), self._dtype)
+        return directions, allocate.work(self.model, theta), twists, reader_of(self.problem, theta, dtheta)
 
 
 def with_natural_values(problem: Problem) -> Problem:

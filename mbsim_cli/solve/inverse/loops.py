@@ -10,7 +10,7 @@ many the only one. Derivation: docs/theory/inverse_dynamics.md, section 7.
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Drives, InverseBlock, Problem
 from mbsim_cli.solve.allocate import Instant
+from mbsim_cli.solve.blocks import side_by_side
 from mbsim_cli.solve.forward import in_blocks
 from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.inverse.analysis import Trajectory
@@ -100,28 +101,26 @@ class DriveSampler(Sampler):
         self.found: list[Driven] = []  # of the samples that no block has yet
 
     def _balance(self, time: float) -> None:
-        at, n = self.at, self.at.n
+        at, n, drive = self.at, self.at.n, self.drives.drive
         self.loops = np.setdiff1d(self.path.rows, self.drives.row)
         self._require_drives(time)
         J, k = at.work.eq.J[self.loops], self.loops.size
-        matrix = saddle(J, self.drives.drive, self.weight)
+        matrix = saddle(J, drive, self.weight)
         x = np.linalg.solve(matrix, np.concatenate([-at.work.eq.G, np.zeros(k)]))
         y = x[:n]
         at.state.lam[self.loops] = x[n:]
         torque = np.zeros(n, at.dtype)
-        torque[self.drives.drive] = y[self.drives.drive] / self.weight
+        torque[drive] = y[drive] / self.weight
         by = np.zeros((n, at.p), at.dtype)
         if at.p:
             turned = self._turned(time, y)
             at.evaluate(time)
             d_inverse = -at.dtheta[self.drives.weight] / self.weight[:, None] ** 2  # of 1/w
             right = np.concatenate([-at.out.dG, -turned])
-            right[self.drives.drive] += d_inverse * y[self.drives.drive, None]
+            right[drive] += d_inverse * y[drive, None]
             dx = np.linalg.solve(matrix, right)
             at.sens.lam[self.loops] = dx[n:]
-            by[self.drives.drive] = (
-                dx[self.drives.drive] / self.weight[:, None] + d_inverse * y[self.drives.drive, None]
-            )
+            by[drive] = dx[drive] / self.weight[:, None] + d_inverse * y[drive, None]
         at.evaluate(time)
         self.found.append(Driven(torque, y, by))
 
@@ -201,11 +200,7 @@ def _inverse_block(problem: Problem, block: Block, found: list[Driven]) -> Inver
         matrix[:, :, drives.column[known]] = by[:, :, first + known] * drives.sign[known]
     assert problem.prescribed is not None
     columns, sign = problem.prescribed.torque_columns
-    d_sensors: Any = np.concatenate(
-        [block.d_sensors[:, :, : by_parameter.shape[2]], sign[:, None] * by_parameter[:, columns]], axis=1
-    )
-    return InverseBlock._make((
-        *block[:4], torque, *matrices, by_parameter,
-        np.concatenate([block.sensors, sign * torque[:, columns]], axis=1), d_sensors,
-        np.concatenate([block.undetermined, np.zeros((rows, columns.size), bool)], axis=1), finite, block.broken,
-    ))  # fmt: skip
+    read = block.sensors, block.d_sensors[:, :, : by_parameter.shape[2]], block.undetermined
+    determined = np.zeros((rows, columns.size), bool)
+    sensed = side_by_side(read, (sign * torque[:, columns], sign[:, None] * by_parameter[:, columns], determined))
+    return InverseBlock._make((*block[:4], torque, *matrices, by_parameter, *sensed, finite, block.broken))

@@ -10,15 +10,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.motion.workspace import law_entries
 from mbsim_cli.kernels.algorithms.torques.links import Chain, system, vary_links
 from mbsim_cli.kernels.compiler.simd import padded
-from mbsim_cli.kernels.drivers.inverse_dynamics import (
-    applied_torques,
-    general_torques,
-    lane_derivatives,
-    lane_torques,
-    lane_work,
-    prescribe,
-    vary_prescribed,
-)
+from mbsim_cli.kernels.drivers import inverse_dynamics as driver
 from mbsim_cli.model.codes import APPLIED, ROTATIONS, TRANSLATIONS, Measure
 from mbsim_cli.model.coordinates import among
 from mbsim_cli.model.layout import NONE, FlexibleTree, Model
@@ -55,27 +47,27 @@ class Lanes:
             by_law[:, load] = (dtheta[law_entries(model.laws, [self._law[load]])] != 0.0).any(axis=0)
         self._law_varies = bool(by_law.any())
         self._change = vary_links(model, theta, dtheta, chain, self._system, by_law)
-        self._work = lane_work(self._system.links.parent.size)
+        self._work = driver.lane_work(self._system.links.parent.size)
 
     def fill(self, motion: Motion, found: Torques) -> None:
         """Torques at the time points of a motion, their derivatives, and whether all are known to be finite."""
         vector, factor = self._system.loads.vector, np.ones((len(motion.time), self._law.size))  # 1 without a law
         if (self._law != NONE).any():
             unused = np.zeros_like(factor), np.zeros_like(factor)
-            prescribe(self._model.laws, self._theta, self._law, motion.time, factor, *unused)
+            driver.prescribe(self._model.laws, self._theta, self._law, motion.time, factor, *unused)
         wrench = factor[:, :, None] * vector  # (B, nl, 3) in their own axes
         if not self._matrices:
-            lane_torques(self._system, motion, wrench, self._work, found.torque)
+            driver.lane_torques(self._system, motion, wrench, self._work, found.torque)
             found.finite[...] = False
             return
         d_vector = self._change.vector.transpose(1, 0, 2)
         d_wrench = np.ascontiguousarray(factor[:, :, None, None] * d_vector)  # (B, nl, p, 3)
         if self._law_varies:
             rates = tuple(np.zeros(d_wrench.shape[:3]) for _ in range(3))
-            vary_prescribed(self._model.laws, self._theta, self._dtheta, self._law, motion.time, *rates)
+            driver.vary_prescribed(self._model.laws, self._theta, self._dtheta, self._law, motion.time, *rates)
             d_wrench += rates[0][..., None] * vector[:, None]
         *filled, finite = found
-        finite[...] = lane_derivatives(self._system, motion, wrench, self._change, d_wrench, self._work, *filled)
+        finite[...] = driver.lane_derivatives(self._system, motion, wrench, self._change, d_wrench, self._work, *filled)
 
 
 class General:
@@ -89,7 +81,7 @@ class General:
         self._width = self._first + dtheta.shape[1]
         directions = np.hstack([np.zeros((theta.size, self._first)), dtheta])
         rigid = not isinstance(model.tree, FlexibleTree)
-        self._kernel = applied_torques if rigid and _only_applied(model) else general_torques
+        self._kernel = driver.applied_torques if rigid and _only_applied(model) else driver.general_torques
         self._work = allocate.work_at_instant(model, theta)
         self._directions = allocate.directions(model, allocate.padded_directions(directions, kind), kind)
         self._twists = allocate.twists_of(model, padded(self._width), kind)

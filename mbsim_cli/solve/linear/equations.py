@@ -48,12 +48,9 @@ class Point:
 
     def stepped(self, step: complex, k: int) -> "Point":
         """The point at a value of parameter k that is larger by ``step``."""
-        return replace(
-            self,
-            z=self.z + step * self.dz[:, k],
-            zd=self.zd + step * self.dzd[:, k],
-            theta=self.theta + step * self.dtheta[:, k],
-        )
+        pairs = (self.z, self.dz), (self.zd, self.dzd), (self.theta, self.dtheta)
+        z, zd, theta = (own + step * slope[:, k] for own, slope in pairs)
+        return replace(self, z=z, zd=zd, theta=theta)
 
     def rounded(self, seed: int) -> "Point":
         """The same point with other round-off."""
@@ -196,10 +193,7 @@ class LinearEquations:
 
 
 class Linearising:
-    """Linearises a problem about a point, and near it with the same independent coordinates.
-
-    ``inputs`` (len(theta), k) are directions of numbers that inputs move.
-    """
+    """Linearises about a point, ``inputs`` (len(theta), k) too, and near it with the same independent coordinates."""
 
     def __init__(self, problem: Problem, point: Point, inputs: np.ndarray | None = None) -> None:
         self.problem, self.point = problem, point
@@ -262,10 +256,7 @@ class Linearising:
         return LinearEquations(M, C, K, np.stack([F0, F1, F2]), motions, at, J, (*G, Gu), bases)
 
     def derivatives(self) -> tuple[np.ndarray, ...]:
-        """Derivatives of M, C, K (p, d, d) and of the coordinates by q (p, n, d) by the parameters of the problem.
-
-        They are exact: one evaluation a parameter, in complex numbers.
-        """
+        """Exact derivatives by the parameters of M, C, K (p, d, d) and of coordinates by q (p, n, d): complex steps."""
         p, (n, d) = self.point.dz.shape[1], (self.point.z.size, self.equations.M.shape[0])
         found = *(np.zeros((p, d, d)) for _ in range(3)), np.zeros((p, n, d))
         for k in range(p):
@@ -318,10 +309,7 @@ class Linearising:
 
 
 def accelerate(at: Instant, held: list[int]) -> None:
-    """Set accelerations and multipliers of a time point that is evaluated at rest, some coordinates ``held``.
-
-    Multipliers are those of least norm where constraints depend on each other. Raises AnalysisError.
-    """
+    """Set accelerations and least-norm multipliers of a point, some coordinates held; raises AnalysisError."""
     n = at.n
     hold = np.eye(n)[held]
     J = np.concatenate([at.work.eq.J, hold])

@@ -307,14 +307,10 @@ def drift(modes: Modes, linear: Linearising) -> np.ndarray:
     """
     instant = linear.equations.instant
     state, (units, _) = instant.state, units_of(instant.model, instant.theta)
-    rates = (
-        np.abs(state.zd / units).max(),
-        np.sqrt(np.abs(state.zdd / units).max()),
-        min(np.abs(modes.value), default=1.0),
-    )
+    rates = np.abs(state.zd / units).max(), np.sqrt(np.abs(state.zdd / units).max())
     point, at_rest = linear.point, not state.zd.any()
     order = 2 if at_rest else 1  # the position changes by t^2/2 times the acceleration, or by t times the velocity
-    step = (MOMENT / max(rates)) ** order
+    step = (MOMENT / max(*rates, min(np.abs(modes.value), default=1.0))) ** order
     beside = {0.0: _matrices(linear.equations)}
     for h in (step, -step):
         near = replace(point, z=point.z + 0.5 * h * state.zdd) if at_rest else point.moved(h, state.zd, state.zdd)

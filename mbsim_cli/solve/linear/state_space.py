@@ -23,13 +23,8 @@ from mbsim_cli.solve.linear.modes import Drifting, about, drift, modes_about
 from mbsim_cli.solve.redundancy import of_least_norm, rank_and_pivots
 
 CONSTANT_FORCE = 3  # where it stands in the block of a force along a measure
-OFFSETS = {  # numbers of a law that move all of its values
-    Law.CONSTANT: (0,),
-    Law.POLYNOMIAL: (0,),
-    Law.HARMONIC: (0,),
-    Law.SINE_POWER: (0,),
-    Law.SMOOTH_STEP: (2, 3),
-}
+_FIRST = (Law.CONSTANT, Law.POLYNOMIAL, Law.HARMONIC, Law.SINE_POWER)
+OFFSETS = {Law.SMOOTH_STEP: [2, 3]} | {law: [0] for law in _FIRST}  # numbers of a law that move all of its values
 
 
 class Inputs(NamedTuple):
@@ -133,12 +128,9 @@ def _of_law(problem: Problem, name: str, time: float) -> list[int]:
 
 
 def state_space(
-    problem: Problem,
-    point: Point,
-    inputs: Inputs,
-    linear: Linearising | None = None,
+    problem: Problem, point: Point, inputs: Inputs, linear: Linearising | None = None,
     found: LinearEquations | None = None,
-) -> StateSpaceFound:
+) -> StateSpaceFound:  # fmt: skip
     """Matrices about a point, with all sensors as outputs; raises AnalysisError.
 
     Or of the equations ``found`` about a point near that of ``linear``, of complex numbers where that is complex.
@@ -151,9 +143,8 @@ def state_space(
     B = np.concatenate([np.zeros((d, k)), follows[:, 2 * d :]])
     eta = found.all_motions()[:, :, : 2 * d + k]
     sensors, C = _outputs(problem, point, found, eta, inputs.directions)
-    return StateSpaceFound(
-        A, B, C[:, : 2 * d], C[:, 2 * d :], sensors, linear.names, linear.units, np.array(found.instant.state.z)
-    )
+    z = np.array(found.instant.state.z)
+    return StateSpaceFound(A, B, C[:, : 2 * d], C[:, 2 * d :], sensors, linear.names, linear.units, z)
 
 
 def _outputs(
@@ -269,10 +260,7 @@ def responses(problem: Problem) -> Iterator[Block]:
 def differentiated(
     problem: Problem, linear: Linearising, inputs: Inputs, rows: Sequence[int]
 ) -> tuple[Matrices, Matrices]:
-    """The state space with some rows of sensors as outputs, and its derivatives by all parameters.
-
-    They are exact: one evaluation a parameter, in complex numbers.
-    """
+    """The state space with some rows of sensors as outputs, and its exact derivatives by all parameters."""
     assert problem.response is not None
     point = linear.point
     values = _shown(state_space(problem, point, inputs, linear), problem, rows, point.time)
@@ -298,10 +286,7 @@ def _shown(
 def with_expressed(
     expressed: Sequence[Any], found: StateSpaceFound, time: float, stepped: str | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Outputs (o,), C (o, s) and D (o, k) with those of sensors that are expressions of others.
-
-    ``stepped``: the parameter that a complex step moves.
-    """
+    """Outputs (o,), C (o, s), D (o, k) with sensors that are expressions; a complex step may move ``stepped``."""
     shown, C, D = list(found.outputs), list(found.C), list(found.D)
     for objective in expressed:
         sensors = {name: found.outputs[None, objective.sensors[name]] for name in objective.integrand.sensors}

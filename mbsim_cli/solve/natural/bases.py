@@ -116,9 +116,8 @@ class Planner:
     ) -> Callable[[Fields], np.ndarray]:  # fmt: skip
         """New coordinates, and the field that they give."""
         columns, arm = self.plan.new(len(labels)), arm if point else 1.0
-        self.plan.groups.append(
-            Group(f"{self.names[body]}.{name}", body, local, point, columns, along, origin, labels, arm)
-        )
+        name = f"{self.names[body]}.{name}"
+        self.plan.groups.append(Group(name, body, local, point, columns, along, origin, labels, arm))
 
         def made(fields: Fields) -> np.ndarray:
             own = fields.coordinates(columns, along(fields))

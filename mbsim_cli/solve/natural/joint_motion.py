@@ -42,10 +42,7 @@ class JointReader:
         self._joints = [joint for joint in tree_joints(model, system.problem.names.joints) if joint.child not in nodes]
 
     def read(self, motion: list[np.ndarray], d_motion: list[np.ndarray], near: np.ndarray) -> tuple[Jet, Jet]:
-        """Coordinates (N, n) and their derivatives (N, n, p), from the same of the natural q, q', q''.
-
-        Angles have the turn that is ``near``.
-        """
+        """Coordinates (N, n) and derivatives (N, n, p) from the natural q, q', q''; angles have the turn ``near``."""
         moving = Jet(*map(self._stacked, motion, d_motion))
         bodies = _Bodies(self._fields, self._system, self._theta, moving)
         found = []

@@ -101,9 +101,8 @@ class TreeJoint:
         if self.spherical or len(self.turns) > 1:
             return
         for k in self.turns or (0, 1, 2):
-            yield Shared(
-                f"{self.name}.{'xyz'[k]}", False, self.parent, self.axis_of(True, k), self.child, self.axis_of(False, k)
-            )
+            on_parent, on_child = self.axis_of(True, k), self.axis_of(False, k)
+            yield Shared(f"{self.name}.{'xyz'[k]}", False, self.parent, on_parent, self.child, on_child)
 
     def rows(self) -> Iterator[Row]:
         """All constraints of the joint."""
@@ -190,7 +189,7 @@ def shared_by_constraints(model: Model, named: Names, stack: np.ndarray) -> Iter
     """
     read = {named.constraints[row].partition(".")[0] for row in read_multipliers(model)}
     closing = [
-        (row_of(model, int(k), name), int(row))
+        row_of(model, int(k), name)
         for row, (k, name) in enumerate(zip(model.constraints.measure, named.constraints, strict=True))
         if model.measures.kind[k] in (Measure.PROJECTION, Measure.DOT)
         and model.constraints.law[row] == NONE
@@ -198,7 +197,7 @@ def shared_by_constraints(model: Model, named: Names, stack: np.ndarray) -> Iter
         and not stack[:, model.constraints.theta[row]].any()
     ]
     groups: dict[tuple, list[Row]] = {}
-    for row, _ in closing:
+    for row in closing:
         seen = (row.p_a, row.p_b) if row.kind == Measure.PROJECTION else (row.u_b,)
         key = (row.kind, row.a, row.b, *(f(stack).tobytes() for f in seen))
         groups.setdefault(key, []).append(row)

@@ -98,9 +98,8 @@ class Fields:
             turned = columns[k].imag / STEP
             change = wanted[k].imag / STEP - turned @ local
             moved, *_ = np.linalg.lstsq(base, change, rcond=None)
-            if np.abs(base @ moved - change).max() > SAME * max(
-                size, np.abs(change).max(), size * np.abs(turned).max()
-            ):
+            largest = max(size, np.abs(change).max(), size * np.abs(turned).max())
+            if np.abs(base @ moved - change).max() > SAME * largest:
                 return False
         return True
 

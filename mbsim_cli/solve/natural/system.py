@@ -6,29 +6,10 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from mbsim_cli.model import layout
 from mbsim_cli.model.codes import Measure, Sensor
 from mbsim_cli.model.coordinates import of_columns, with_bodies
-from mbsim_cli.model.layout import (
-    COM,
-    GRAVITY,
-    GROUND,
-    INERTIA,
-    MASS,
-    MEASURE_SIZE,
-    NO_ARMATURES,
-    NONE,
-    Constraints,
-    Curves,
-    FlexibleNatural,
-    FlexibleTree,
-    Followers,
-    Measures,
-    Model,
-    Natural,
-    Pairs,
-    Sensors,
-    freeze,
-)
+from mbsim_cli.model.layout import GROUND, NONE, FlexibleNatural, FlexibleTree, Measures, Model, Natural, Pairs, Sensors
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve.least_inertia import extents, least_inertia, swing
@@ -57,7 +38,7 @@ class Places(NamedTuple):
 def places(system: "NaturalSystem") -> Places:
     """Where the numbers of a system begin."""
     target = len(system.problem.theta)
-    ends = np.cumsum([target + 1, *(MEASURE_SIZE for _ in system.rows)])
+    ends = np.cumsum([target + 1, *(layout.MEASURE_SIZE for _ in system.rows)])
     poses = np.cumsum([ends[-1], *(POSE_SIZE * (1 + len(columns)) for columns in system.columns)])
     shapes = poses[-1] + SHAPE_SIZE * np.arange(len(system.plan.rigid) + 1)
     mass = int(shapes[-1])
@@ -66,8 +47,8 @@ def places(system: "NaturalSystem") -> Places:
 
 def _moments_of(theta: np.ndarray, o: int) -> np.ndarray:
     """Mass, first and second moments (T, 4, 4) of a body about its origin, in its axes."""
-    m, c = theta[:, o + MASS], theta[:, o + COM : o + COM + 3]
-    xx, yy, zz, xy, xz, yz = theta[:, o + INERTIA : o + INERTIA + 6].T
+    m, c = theta[:, o + layout.MASS], theta[:, o + layout.COM : o + layout.COM + 3]
+    xx, yy, zz, xy, xz, yz = theta[:, o + layout.INERTIA : o + layout.INERTIA + 6].T
     J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     second = 0.5 * np.einsum("iit->t", J) * np.eye(3)[:, :, None] - J
     found = np.zeros((len(theta), 4, 4), complex)
@@ -155,18 +136,18 @@ def _measures(system: "NaturalSystem", at: Places) -> tuple[Pairs, Measures]:
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
     without_columns = Pairs(a, b, np.zeros(len(pairs) + 1, np.int64), NO_NUMBERS, NO_NUMBERS)
     curves = old.measures.curves
-    if isinstance(curves, Curves):
+    if isinstance(curves, layout.Curves):
         curves = curves._replace(law=np.append(curves.law, np.full(len(kind) - len(curves.law), NONE)))
     columns = (np.asarray(column, np.int64) for column in (kind, pair, block, first, flat))
     return without_columns, Measures._make([*columns, curves])
 
 
-def _constraints(system: "NaturalSystem", at: Places) -> Constraints:
+def _constraints(system: "NaturalSystem", at: Places) -> layout.Constraints:
     """The kept constraints of the tree, then the added ones."""
     model, kept, added = system.problem.model, system.equations.kept, len(system.equations.added)
     old, first = model.constraints, len(model.measures.kind)
     followers = old.followers
-    if isinstance(followers, Followers):
+    if isinstance(followers, layout.Followers):
         defined = {NONE: NONE} | {d.column: system.order[d.coordinate] for d in system.equations.defined}
         column = [defined[c] for c in followers.column[kept].tolist()]
         followers = followers._replace(column=np.array([*column, *([NONE] * added)], np.int64))
@@ -201,11 +182,9 @@ def eliminated_last(n: int, cliques: Sequence[np.ndarray], ahead: Collection[int
     Those ``ahead`` go before all others and keep their order: they have the last numbers.
     """
     meets: list[set[int]] = [set() for _ in range(n)]
-    for clique in cliques:
-        for c in clique.tolist():
-            meets[c].update(clique.tolist())
-    for c in range(n):
-        meets[c].discard(c)
+    for clique in (set(each.tolist()) for each in cliques):
+        for c in clique:
+            meets[c] |= clique - {c}
     left, first, order = set(range(n)), set(ahead), np.zeros(n, np.int64)
     for number in range(n - 1, -1, -1):
         c = max(first) if first else min(left, key=lambda x: (len(meets[x]), -x))
@@ -333,7 +312,7 @@ class NaturalSystem:
             if i in states:
                 along = maps[:, 0, 2]  # the body of a state slides along z of the ground
                 mass[:, used[:, None], used] += np.einsum("t,tn,tm->tnm", theta[:, states[i]], along, along)
-            gravity = theta[:, GRAVITY : GRAVITY + 3]
+            gravity = theta[:, layout.GRAVITY : layout.GRAVITY + 3]
             weight[:, used] += np.einsum("tjan,tj,ta->tn", maps, moments[:, :, 0], gravity)
         blocks += [rigid.shape(theta) for rigid in self.plan.rigid]
         mass = mass[:, back][:, :, back]
@@ -374,9 +353,9 @@ class NaturalSystem:
             measures=measures,
             constraints=_constraints(self, at),
             sensors=_sensors(self),
-            armatures=NO_ARMATURES,  # those of states stand in the mass matrix
+            armatures=layout.NO_ARMATURES,  # those of states stand in the mass matrix
         )
-        return freeze(with_bodies(model))
+        return layout.freeze(with_bodies(model))
 
     @cached_property
     def standing_for(self) -> dict[int, tuple[int, float]]:
@@ -422,11 +401,9 @@ class NaturalSystem:
     def sharing(self) -> list[tuple[str, ...]]:
         """Names of the bodies whose poses depend on each coordinate."""
         found: list[list[str]] = [[] for _ in range(self.plan.size)]
-        for body, columns in zip(self.problem.names.bodies, self.columns, strict=True):
+        elastic = ((body, self.elastic_of(f)) for f, body in enumerate(self._deforming))
+        for body, columns in (*enumerate(self.columns), *elastic):
             for column in self.order[columns]:
-                found[column].append(body)
-        for f, body in enumerate(self._deforming):
-            for column in self.order[self.elastic_of(f)]:
                 found[column].append(self.problem.names.bodies[body])
         return [tuple(bodies) for bodies in found]
 

@@ -114,10 +114,7 @@ STALLED = 0.1  # the same where round-off ends the iteration
 def integration(
     problem: Problem, theta: np.ndarray, p: int, tree: Any, *, varies: bool, at_once: float
 ) -> tuple[Callable, Scheme, IntegrationWork | ImplicitWork]:
-    """The options' integrator for p directions: driver, scheme and work; a call tries some ``at_once`` steps.
-
-    ``tree`` is an OpenTree or Loops.
-    """
+    """The integrator for p directions of an OpenTree or Loops: driver, scheme, work; a call tries ``at_once`` steps."""
     options, model = problem.options, problem.model
     method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
     (_, n, _), s, dtype = allocate.sizes(model), method.c.size, theta.dtype.type
@@ -178,13 +175,8 @@ def newton_control(options: Options, *, stepped: bool) -> NewtonControl:
     """
     needed = ALL_DIGITS if stepped else 1e-2 * options.gradient_tolerance
     share = min(STAGE, needed / max(options.tolerance, options.absolute_tolerance))
-    return NewtonControl(
-        share * options.tolerance,
-        share * options.absolute_tolerance,
-        STALLED / share,
-        int(options.max_iterations),
-        needed,
-    )
+    bounds = share * options.tolerance, share * options.absolute_tolerance
+    return NewtonControl(*bounds, STALLED / share, int(options.max_iterations), needed)
 
 
 def _stage_equations(model: Model, theta: np.ndarray, p: int) -> StageEquations:

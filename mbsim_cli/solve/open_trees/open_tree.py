@@ -31,16 +31,7 @@ from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import Instant
-from mbsim_cli.solve.blocks import (
-    SHARES,
-    WEIGHTS,
-    BrokenOff,
-    block_of,
-    first_rows,
-    other_rows,
-    reader_of,
-    steps_at_once,
-)
+from mbsim_cli.solve.blocks import RULE, BrokenOff, block_of, first_rows, other_rows, put_back, reader_of, steps_at_once
 from mbsim_cli.solve.faults import HOPELESS, SURELY, Diagnosis, sentence, step_sentence, undefined_at
 from mbsim_cli.solve.initial import Initial, assemble, assemble_closed
 from mbsim_cli.solve.open_trees.integration import hardest, integration, loops_of, stages_kept
@@ -98,11 +89,7 @@ def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Initial:
 STEPS = 256  # that are kept at once where their number is not foreseen
 INSIDE_ROWS, INSIDE_NUMBERS = 256, 200_000  # rows inside steps, and numbers in them, that are made at once
 FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
-FLEXIBLE = {
-    "recursive": flexible_recursive,
-    "conventional": flexible_open_tree,
-    "partial_recursive": flexible_open_tree,
-}
+FLEXIBLE = {name: flexible_recursive if name == "recursive" else flexible_open_tree for name in FORMULATIONS}
 
 AHEAD = 1e-3  # time after a failure to examine the mechanism, over the output interval: adaptive steps shorten before
 JUDGED = 300_000  # tried steps after which the pace of a run is checked
@@ -110,27 +97,17 @@ MANY = 600  # tried steps from which a run with derivatives looks whether stabil
 STIFFLY = 0.25  # times max_steps that a stiff run may take at its pace
 
 
-def put_back(arrays: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> None:
-    """Write copies of arrays back into these."""
-    for array, copied in zip(arrays, kept, strict=True):
-        array[...] = copied
-
-
 class OpenTreeSimulation:
-    """A run in progress; ``theta`` may be complex, which differentiates the whole run along its imaginary part.
-
-    With a ``tape`` it keeps its steps for a sweep back.
-    """
+    """A run in progress; a complex ``theta`` differentiates all of it. A ``tape`` keeps its steps for a sweep back."""
 
     def __init__(self, problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None) -> None:
         self.problem, self.model, self.tape = problem, problem.model, tape
         wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
         theta = np.array(problem.theta if theta is None else theta)
-        start = (
-            assemble_start(problem, theta, padded(wanted), tape is None)
-            if problem.options.open_tree
-            else assemble_closed(problem, theta, motion_only=True)
-        )
+        if problem.options.open_tree:
+            start = assemble_start(problem, theta, padded(wanted), tape is None)
+        else:
+            start = assemble_closed(problem, theta, motion_only=True)
         self.theta, self.state, self.rest = start.theta, start.state, start.equilibrium
         self.started, self.rank = self.state.z.copy(), start.rank
         self.dtype = self.theta.dtype.type
@@ -163,7 +140,7 @@ class OpenTreeSimulation:
         self.turns = turns(self.model)
         if self.consistency:
             self.turns.value[:] = start.expected[self.turns.measure]
-        self.rule = (SHARES, WEIGHTS) if problem.summed and problem.options.adaptive else (np.zeros(0), np.zeros(0))
+        self.rule = RULE if problem.summed and problem.options.adaptive else (np.zeros(0), np.zeros(0))
         self.nothing_inside = self._rows_inside(np.zeros(0), np.zeros(0), 0)
         self.turns_inside = turns(self.model)
         self.turns_inside.value[:] = self.turns.value
@@ -177,9 +154,8 @@ class OpenTreeSimulation:
         follows = options.integrator == "dop853" and options.error_control == "motion"
         self.looks = differentiates and follows and not np.iscomplexobj(self.theta)
         self.looked, self.reach = 0.0, 0.0  # tried steps at the last look, and ``Block.reach`` so far
-        self.fixed_steps = not (
-            problem.options.adaptive or self.work.breakpoints.time.size or self.work.onsets.force.size
-        )
+        ends = self.work.breakpoints.time.size or self.work.onsets.force.size
+        self.fixed_steps = not (problem.options.adaptive or ends)
         self.earlier = self._room(1)  # the step before those of the next rows
         self.taken: list[Steps] = []  # towards the next rows
         self.before: Checkpoint | None = None  # the next rows
@@ -380,12 +356,8 @@ class OpenTreeSimulation:
         return self._stretch(record)
 
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord, np.ndarray]:
-        p = self.sens.z.shape[1]
-        return (
-            allocate.record(self.model, rows, self.dtype),
-            allocate.sensitivity_record(self.model, rows, p, self.dtype),
-            np.zeros((rows, len(WORK)), np.int64),
-        )
+        d_record = allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype)
+        return allocate.record(self.model, rows, self.dtype), d_record, np.zeros((rows, len(WORK)), np.int64)
 
     def _failure(self, status: Status, record: Record | None = None) -> str:
         """Why the integration could not go on behind the last time points, as a sentence."""

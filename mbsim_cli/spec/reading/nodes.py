@@ -70,9 +70,13 @@ class Node:
     __slots__ = ("column", "file", "instance", "key_column", "key_line", "line", "plain", "size", "value")
 
     def __init__(self, value: Any, file: str, line: int, column: int, plain: bool = True):
-        self.value, self.file, self.line, self.column = value, file, line, column
+        self.value = value
+        self.file = file
+        self.line = line
+        self.column = column
         self.plain = plain  # a scalar on one line without quotes: offsets in it are columns
-        self.key_line = self.key_column = 0  # place of the key that the node stands under
+        self.key_line = 0  # place of the key that the node stands under
+        self.key_column = 0
         self.size = 1  # nodes in all, aliases followed
         self.instance = ""  # of a repetition, that made the node
 
@@ -175,7 +179,8 @@ class _Open:
     __slots__ = ("anchor", "key", "key_place", "node")
 
     def __init__(self, node: Node, anchor: str | None):
-        self.node, self.anchor = node, anchor
+        self.node = node
+        self.anchor = anchor
         self.key: str | None = None
         self.key_place = (0, 0)
 
@@ -188,12 +193,14 @@ class _Builder:
     """Takes events one by one; ``_stack`` holds the open collections."""
 
     def __init__(self, file: str, room: int):
-        self.file, self._room = file, room
+        self.file = file
+        self._room = room
         self.root: Node | None = None
         self.errors: list[NodeError] = []
         self._stack: list[_Open] = []
         self._anchors: dict[str, Node | None] = {}
-        self._aliased = self._documents = 0
+        self._aliased = 0
+        self._documents = 0
 
     def take(self, event: Any) -> None:
         kind = type(event)

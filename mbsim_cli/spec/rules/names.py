@@ -263,7 +263,7 @@ class References:
         if nodes is None:
             return  # those of a file, which is read later
         implicit = ("origin",) if body == GROUND else (*_IMPLICIT_POINTS, *nodes)
-        self._on_body(path, body, name, offset, "point", implicit)
+        self._on_body(path, body, name, offset, "point", self.points, implicit)
 
     def vector(self, path: Path, body: str, name: str, offset: int = 0) -> None:
         """Check that a body carries a vector, or one that turns with a node of it, node.name."""
@@ -271,10 +271,12 @@ class References:
         nodes = _nodes(self.review, body)
         if dot and (nodes is None or node in nodes):
             name, offset = own, offset + len(node) + 1
-        self._on_body(path, body, name, offset, "vector", _IMPLICIT_VECTORS)
+        self._on_body(path, body, name, offset, "vector", self.vectors, _IMPLICIT_VECTORS)
 
-    def _on_body(self, path: Path, body: str, name: str, offset: int, what: str, implicit: tuple[str, ...]) -> None:
-        review, section, carriers = self.review, what + "s", self.points if what == "point" else self.vectors
+    def _on_body(
+        self, path: Path, body: str, name: str, offset: int, what: str, carriers: dict, implicit: tuple[str, ...]
+    ) -> None:
+        review, section = self.review, what + "s"
         if name in implicit or body not in review.bodies or not review.intact(section, name) or review.lost(section):
             return
         if name not in carriers:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.model.codes import Joint, Law
-from mbsim_cli.solve.forward import forward, start
+from mbsim_cli.solve.forward import forward, in_blocks, start
 from tests.kernels import differentiate
 from tests.kernels.differentiate import EPS, assert_agree, assert_agree_together
 from tests.kernels.mechanisms import branches, everything, four_bar, loop, on_single_bodies
@@ -86,7 +86,7 @@ def test_a_run_is_given_in_blocks_from_the_initial_instant_on():
     problem = four_bar().problem(step=1e-2)
     short = replace(problem, options=replace(problem.options, duration=5e-2))
     assert [block.time.size for block in forward(short)] == [6]
-    assert [block.time.size for block in forward(short, block_steps=2)] == [3, 2, 1]
+    assert [block.time.size for block in in_blocks(start(short), 2)] == [3, 2, 1]
 
 
 def test_redundant_constraints():
