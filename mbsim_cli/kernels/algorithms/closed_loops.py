@@ -376,12 +376,23 @@ def pull_accelerations(model, theta, t, state, work, adj):
     scaled(-1.0, columns.x, work.virtual.mu)
     scaled(-1.0, columns.mu, work.nu)
     system.pull_residual(model, theta, t, moved, eq, kin, loops.comp, work.virtual, work.no_nu, adj)
+    terms = squares(work.hat) + squares(adj.zdd)  # adjoints of multipliers alone leave hat zero
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     system.pull_rates(model, theta, t, moved, eq, kin, loops.comp, work.none, work.no_nu, work.nu, adj)
-    error = share_of(adj.zdd, work.hat)
+    error = np.sqrt(squares(adj.zdd) / (terms + TINY))
     clear(adj.zdd)
     clear(adj.lam)
     return True, error
+
+
+@kernel
+def squares(columns):
+    """Sum of the squares of all entries."""
+    total = 0.0
+    for c in range(columns.shape[0]):
+        for k in range(columns.shape[1]):
+            total += np.abs(columns[c, k]) ** 2
+    return total
 
 
 @kernel

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from mbsim_cli.model.codes import Joint
+from mbsim_cli.study.evaluation import evaluate
+from tests.assembly.texts import assemble
+from tests.cli.test_reactions import FOUR_BAR
 from tests.kernels.mechanisms import four_bar, loop, three_cranks
 from tests.kernels.open_tree_adjoint import assert_adjoint
 from tests.kernels.test_integrators import EPS, run, some
@@ -93,3 +96,13 @@ def test_adjoint(integrator, every, joint):
     builder.every_sensor()
     chosen = {"integrator": integrator, "step": 0.01, "gradient_tolerance": 1e-12, **ALI1P}
     assert_adjoint(builder, 2, every=every, relative=1e-10, **chosen, tolerance=1e-3, absolute_tolerance=1e-3)
+
+
+@pytest.mark.parametrize("joint", ["B", "C"])
+def test_the_residual_of_adjoints_of_reactions(tmp_path, joint):
+    """At the cut joint they are adjoints of multipliers alone, beside which those of accelerations are round-off."""
+    bars = FOUR_BAR.split("objectives:")[0].replace("mbsim: 1\n", "").replace("point: C,", "point: C, cut: true,")
+    text = f"{bars}objectives: {{load: {{integral: {joint.lower()}.force.x**2}}}}\nanalysis: {{duration: 0.02}}\n"
+    options = {"integrator": "rk4", "step": 0.01, "sensitivity": "adjoint", **ALI1P}
+    built = assemble(tmp_path, text, **options)
+    assert evaluate(built.problem, built.objectives)["load"].error < 1e-12
