@@ -1,10 +1,24 @@
 """Arrays of eight cases in plain Python, with one answer of a comparison or none, as ``simd_compiled`` has them."""
 
 import operator
+import sys
 
 import numpy as np
 
-from mbsim_cli.kernels.compiler.simd import WIDTH, Parted
+from mbsim_cli.kernels.compiler import simd
+from mbsim_cli.kernels.compiler.simd import Parted
+
+WIDTH = 8
+
+
+def take_blocks_of_eight(monkeypatch):
+    """Let kernels as plain Python fill blocks of eight, as compiled ones do; elsewhere tests choose two."""
+    chosen = {"WIDTH": (simd.WIDTH, WIDTH), "EVERY": (simd.EVERY, 2**WIDTH - 1)}
+    for module in [module for name, module in sys.modules.items() if name.startswith("mbsim_cli.kernels.")]:
+        for name, (before, value) in chosen.items():
+            if vars(module).get(name) == before:
+                monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(simd, "CASES", np.dtype([("lanes", np.float64, (WIDTH,))]))
 
 
 class Eight:

@@ -20,7 +20,7 @@ from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.open_trees import open_tree
 from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS
 from tests.blocks import joined
-from tests.kernels.eight import widened
+from tests.kernels.eight import take_blocks_of_eight, widened
 from tests.kernels.open_tree_adjoint import chosen
 from tests.kernels.test_integrators import ball_and_arm
 
@@ -29,6 +29,7 @@ LOOSE = {"tolerance": 1e-3, "absolute_tolerance": 1e-3}
 
 @pytest.fixture(autouse=True)
 def eight(monkeypatch):
+    take_blocks_of_eight(monkeypatch)
     for module in (open_trees, beside):
         monkeypatch.setattr(module, "TOGETHER", 8)
     monkeypatch.setattr(beside, "widened", widened)

@@ -15,7 +15,7 @@ from mbsim_cli.solve import lanes as beside
 from mbsim_cli.solve import lanes as constrained
 from mbsim_cli.solve import lanes as constrained_beside
 from mbsim_cli.solve import lanes as open_trees
-from tests.kernels.eight import at_most, below, largest, select, widened
+from tests.kernels.eight import at_most, below, largest, select, take_blocks_of_eight, widened
 from tests.kernels.mechanisms import everything, four_bar, loop
 from tests.kernels.open_tree_adjoint import chosen
 from tests.kernels.plain.test_cases_beside import (
@@ -30,6 +30,7 @@ from tests.kernels.plain.test_cases_beside import (
 
 @pytest.fixture(autouse=True)
 def eight(monkeypatch):
+    take_blocks_of_eight(monkeypatch)
     numbers = attrgetter("numbers")
     for module in (constrained, constrained_beside):
         monkeypatch.setattr(module, "lanes_of", numbers)
