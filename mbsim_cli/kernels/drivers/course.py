@@ -36,18 +36,10 @@ from mbsim_cli.kernels.drivers.stepping import (
     time_inside,
     write_counters,
 )
+from mbsim_cli.kernels.integrators import runge_kutta
 from mbsim_cli.kernels.integrators.dense_output import Dense, Ends, interpolate, interpolate_between
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments, passes_onset
-from mbsim_cli.kernels.integrators.runge_kutta import (
-    EVALUATIONS,
-    SHRINK,
-    STEPS,
-    copy_state,
-    evaluate_state,
-    factor_of,
-    keep_stage,
-    put_on_manifold,
-)
+from mbsim_cli.kernels.integrators.runge_kutta import EVALUATIONS, SHRINK, STEPS
 from mbsim_cli.kernels.integrators.runge_kutta import REJECTED as REJECTED_STEPS
 from mbsim_cli.model.codes import Status
 
@@ -124,8 +116,8 @@ def form_point(model, scheme, control, case):
         return Status.OK.value
     if t == BEFORE_START:
         purpose, at = START, 0.0
-        copy_state(state, sens, probe, d_probe)
-        put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
+        runge_kutta.copy_state(state, sens, probe, d_probe)
+        runge_kutta.put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif due or t - times[row] > near:
         if due:
             if inside.count[0] == inside.length.size:
@@ -134,13 +126,13 @@ def form_point(model, scheme, control, case):
         else:
             purpose, at = ROW, times[row]
         _interpolate(at, clock[BEGIN], t, work.dense, probe, d_probe)
-        put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
+        runge_kutta.put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif waits:
         if are_full(steps):
             return Status.PAUSED.value
         purpose, at = START if course[JUMPED] != 0.0 else JUMP, breakpoints.behind[ahead]
-        copy_state(state, sens, probe, d_probe)
-        put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
+        runge_kutta.copy_state(state, sens, probe, d_probe)
+        runge_kutta.put_on_manifold(model, theta, at, directions, open_tree, probe, d_probe)
     elif control.adaptive and clock[SIZE] == 0.0:
         purpose, at = GUESS, t + guess(control, clock, scheme.end, state, probe)
     else:
@@ -174,7 +166,9 @@ def start_step(scheme, control, case):
 def evaluate_point(model, case):
     """Find the accelerations of the probe; return whether they exist."""
     work = case.work
-    regular = evaluate_state(model, case.theta, work.course[AT], case.directions, case.dyn, work.probe, work.d_probe)
+    regular = runge_kutta.evaluate_state(
+        model, case.theta, work.course[AT], case.directions, case.dyn, work.probe, work.d_probe
+    )
     if regular and work.onsets.force.size > 0:
         find_arguments(model, case.theta, work.onsets, work.probe, case.dyn.kin, work.arguments)
     if work.course[PURPOSE] == JUMP:
@@ -198,11 +192,11 @@ def take_point(regular, stages, control, case):
     if not regular and (purpose != STEP or not control.adaptive):
         return Status.SINGULAR.value
     if purpose == START:
-        keep_stage(0, state, sens, work.stages)
+        runge_kutta.keep_stage(0, state, sens, work.stages)
         clock[TIME] = max(clock[TIME], 0.0)
         write_step(clock[TIME], at, 0.0, stages + 1, stages, state, work.stages, probe, case.steps)
-        copy_state(probe, d_probe, state, sens)
-        keep_stage(0, state, sens, work.stages)
+        runge_kutta.copy_state(probe, d_probe, state, sens)
+        runge_kutta.keep_stage(0, state, sens, work.stages)
         follow_arguments(work.arguments, work.onsets)
         clock[PASSED] += course[JUMPED]
         course[JUMPED] = 0.0
@@ -245,14 +239,14 @@ def accept(step_end, scheme, control, case):
     ahead = next_breakpoint(clock)
     meets = ahead < breakpoints.time.size and step_end == breakpoints.before[ahead]
     if control.adaptive:  # that a breakpoint cut the step off makes the next one no shorter
-        size = h * factor_of(course[ERROR], control, course[REJECTED] != 0.0)
+        size = h * runge_kutta.factor_of(course[ERROR], control, course[REJECTED] != 0.0)
         clock[SIZE] = max(size, clock[SIZE] if meets else 0.0)
     elif clock[SIZE] > 0.0:  # the next part of a step of fixed length may be twice as long
         clock[SIZE] = 0.0 if 2.0 * clock[SIZE] >= scheme.step else 2.0 * clock[SIZE]
     for c in range(work.owed.z.size):
         work.carry.z[c] = work.owed.z[c]
         work.carry.zd[c] = work.owed.zd[c]
-    keep_stage(0, state, sens, work.stages)
+    runge_kutta.keep_stage(0, state, sens, work.stages)
     work.counters[STEPS] += 1
     clock[PARTS] = max(1.0, np.ceil(h / (INTERVALS * scheme.step)))
     clock[DUE] = clock[PARTS] * inside.share.size
@@ -265,7 +259,7 @@ def accept(step_end, scheme, control, case):
 @merged
 def reject(control, h, error, work):
     """Try a shorter step than h, whose error is ``error`` times its bound, inf if the step could not be made."""
-    shorten(h * (factor_of(error, control, True) if np.isfinite(error) else SHRINK), work)
+    shorten(h * (runge_kutta.factor_of(error, control, True) if np.isfinite(error) else SHRINK), work)
 
 
 @merged

@@ -8,38 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.compiler.jit import entry, inlined
-from mbsim_cli.kernels.drivers.course import (
-    AT,
-    ERROR,
-    EVALUATE,
-    FILLED,
-    LENGTH,
-    MAKE_STEP,
-    STAGE_OF,
-    accept,
-    begin,
-    evaluate_point,
-    form_point,
-    is_divided,
-    reject,
-    start_step,
-    take_point,
-)
+from mbsim_cli.kernels.drivers import course as loop
+from mbsim_cli.kernels.drivers.course import AT, ERROR, EVALUATE, FILLED, LENGTH, MAKE_STEP, STAGE_OF
 from mbsim_cli.kernels.drivers.record import write_step
 from mbsim_cli.kernels.drivers.stepping import MEETS, TIME, Breakpoints, end_by_clock
+from mbsim_cli.kernels.integrators import runge_kutta
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.dense_output import Dense, form_dense
 from mbsim_cli.kernels.integrators.onsets import Onsets
-from mbsim_cli.kernels.integrators.runge_kutta import (
-    Carry,
-    Stages,
-    copy_state,
-    end_step,
-    error_norm,
-    form_stage,
-    keep_stage,
-)
+from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages
 
 
 class IntegrationWork(NamedTuple):
@@ -64,22 +42,22 @@ class IntegrationWork(NamedTuple):
 @entry
 def integrate(model, scheme, case):
     """Fill rows at ``case.times``, in steps of length ``scheme.step`` or as the error asks; returns a status."""
-    begin(case.work)
+    loop.begin(case.work)
     status = EVALUATE
     while status == EVALUATE:
         status = form_probe(model, scheme, case)
         if status == EVALUATE:
-            status = take_in(evaluate_point(model, case), scheme, case)
+            status = take_in(loop.evaluate_point(model, case), scheme, case)
     return status
 
 
 @inlined
 def form_probe(model, scheme, case):
     """Form the next probe; return EVALUATE, or the status that ends the call."""
-    status = form_point(model, scheme, scheme.control, case)
+    status = loop.form_point(model, scheme, scheme.control, case)
     course = case.work.course
     if status == MAKE_STEP and course[STAGE_OF] == 0.0:
-        status = start_step(scheme, scheme.control, case)
+        status = loop.start_step(scheme, scheme.control, case)
         course[STAGE_OF] = 1.0 if status == MAKE_STEP else 0.0
     if status != MAKE_STEP:
         return status
@@ -87,9 +65,9 @@ def form_probe(model, scheme, case):
     stage, h = int(course[STAGE_OF]), course[LENGTH]
     at = work.clock[TIME] + tableau.c[stage] * h
     if stage == tableau.b.size:
-        end_step(model, at, h, tableau.b, case)
+        runge_kutta.end_step(model, at, h, tableau.b, case)
     else:
-        form_stage(h, tableau.a[stage, :stage], case)
+        runge_kutta.form_stage(h, tableau.a[stage, :stage], case)
     course[AT] = at
     return EVALUATE
 
@@ -99,27 +77,29 @@ def take_in(regular, scheme, case):
     """Use the probe's accelerations, ``regular`` if they exist; return EVALUATE, or the status that ends the call."""
     tableau, control = scheme.tableau, scheme.control
     s = tableau.b.size
-    status = take_point(regular, s, control, case)
+    status = loop.take_point(regular, s, control, case)
     if status != MAKE_STEP:
         return status
     state, sens, work = case.state, case.sens, case.work
     course, probe, d_probe, stages = work.course, work.probe, work.d_probe, work.stages
     t, stage, h = work.clock[TIME], int(course[STAGE_OF]), course[LENGTH]
-    keep_stage(stage, probe, d_probe, stages)
+    runge_kutta.keep_stage(stage, probe, d_probe, stages)
     accepted, step_end = stage >= s, 0.0
     if accepted:
         step_end = end_by_clock(work.clock, h, scheme.step, scheme.end, control.adaptive, work.breakpoints)
     if stage == s:
-        copy_state(probe, d_probe, work.trial, work.d_trial)
+        runge_kutta.copy_state(probe, d_probe, work.trial, work.d_trial)
     if control.adaptive and (stage == s or not regular):
         course[ERROR] = np.inf
         if regular:
-            course[ERROR] = error_norm(control, h, tableau.error, state, work.trial, sens, work.d_trial, stages)
+            course[ERROR] = runge_kutta.error_norm(
+                control, h, tableau.error, state, work.trial, sens, work.d_trial, stages
+            )
         accepted = course[ERROR] <= 1.0
         if not accepted:
-            reject(control, h, course[ERROR], work)
+            loop.reject(control, h, course[ERROR], work)
             stage = -1
-    if accepted and stage == s and is_divided(scheme, work):
+    if accepted and stage == s and loop.is_divided(scheme, work):
         accepted, stage = False, -1
     stage += 1
     row, before_end = int(course[FILLED]), t + h - MEETS * scheme.end
@@ -128,8 +108,8 @@ def take_in(regular, scheme, case):
         if between:
             form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
         write_step(t, step_end, h, stage, s, state, stages, work.trial, case.steps)
-        copy_state(work.trial, work.d_trial, state, sens)
+        runge_kutta.copy_state(work.trial, work.d_trial, state, sens)
         course[STAGE_OF] = 0.0
-        return accept(step_end, scheme, control, case)
+        return loop.accept(step_end, scheme, control, case)
     course[STAGE_OF] = stage
     return EVALUATE

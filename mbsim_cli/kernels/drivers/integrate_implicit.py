@@ -10,41 +10,17 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to
 from mbsim_cli.kernels.compiler.jit import entry, merged
-from mbsim_cli.kernels.drivers.course import (
-    AT,
-    ERROR,
-    EVALUATE,
-    LENGTH,
-    MAKE_STEP,
-    PURPOSE,
-    REGULAR,
-    START,
-    accept,
-    begin,
-    evaluate_point,
-    form_point,
-    is_divided,
-    reject,
-    start_step,
-    take_point,
-)
+from mbsim_cli.kernels.drivers import course as loop
+from mbsim_cli.kernels.drivers.course import AT, ERROR, EVALUATE, LENGTH, MAKE_STEP, PURPOSE, REGULAR, START
 from mbsim_cli.kernels.drivers.record import write_step
 from mbsim_cli.kernels.drivers.stepping import TIME, Breakpoints, end_by_clock
+from mbsim_cli.kernels.integrators import runge_kutta
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import Sensitivity
 from mbsim_cli.kernels.integrators.dense_output import Ends
 from mbsim_cli.kernels.integrators.esdirk import NewtonControl, solve_stage, start_stage, vary_stage
 from mbsim_cli.kernels.integrators.onsets import Onsets
-from mbsim_cli.kernels.integrators.runge_kutta import (
-    Carry,
-    ErrorControl,
-    Stages,
-    copy_state,
-    end_step,
-    error_norm,
-    form_stage,
-    keep_stage,
-)
+from mbsim_cli.kernels.integrators.runge_kutta import Carry, ErrorControl, Stages, copy_state
 from mbsim_cli.model.codes import Status
 
 
@@ -76,14 +52,14 @@ class ImplicitControl(NamedTuple):
 @entry
 def integrate_implicit(model, scheme, case):
     """Fill rows at ``case.times``, in steps of length ``scheme.step`` or as the error asks; returns a status."""
-    begin(case.work)
+    loop.begin(case.work)
     status = EVALUATE
     while status in (EVALUATE, MAKE_STEP):
-        status = form_point(model, scheme, scheme.control.error, case)
+        status = loop.form_point(model, scheme, scheme.control.error, case)
         if status == MAKE_STEP:
             status = _try_step(model, scheme, case)
         if status == EVALUATE:
-            status = _take_in(evaluate_point(model, case), scheme, case)
+            status = _take_in(loop.evaluate_point(model, case), scheme, case)
     return status
 
 
@@ -96,24 +72,26 @@ def _try_step(model, scheme, case):
     """
     control, tableau, work, state, sens = scheme.control, scheme.tableau, case.work, case.state, case.sens
     course, error, adaptive = work.course, np.inf, scheme.control.error.adaptive
-    status = start_step(scheme, control.error, case)
+    status = loop.start_step(scheme, control.error, case)
     if status == MAKE_STEP:
         t, h = work.clock[TIME], course[LENGTH]
         at = end_by_clock(work.clock, h, scheme.step, scheme.end, adaptive, work.breakpoints)
         found = _stages(model, t, h, tableau, control.newton, case)
         course[AT], course[REGULAR] = at, 1.0 if found != Status.SINGULAR else 0.0
         if found == Status.OK:
-            end_step(model, at, h, tableau.a[tableau.c.size - 1], case)
+            runge_kutta.end_step(model, at, h, tableau.a[tableau.c.size - 1], case)
             error = 0.0
             if adaptive:
-                error = error_norm(control.error, h, tableau.error, state, work.probe, sens, work.d_probe, work.stages)
+                error = runge_kutta.error_norm(
+                    control.error, h, tableau.error, state, work.probe, sens, work.d_probe, work.stages
+                )
         course[ERROR] = error
         if found != Status.OK and not adaptive:
             status = found.value
         elif error <= 1.0:
             status = EVALUATE
         else:
-            reject(control.error, h, error, work)
+            loop.reject(control.error, h, error, work)
     return status
 
 
@@ -122,19 +100,19 @@ def _take_in(regular, scheme, case):
     """Use the probe's accelerations, ``regular`` if they exist; return EVALUATE, or the status that ends the call."""
     control, s, state, sens, work = scheme.control.error, scheme.tableau.c.size, case.state, case.sens, case.work
     course = work.course
-    status = take_point(regular, s, control, case)
+    status = loop.take_point(regular, s, control, case)
     if course[PURPOSE] == START:
         copy_state(work.probe, work.d_probe, work.dense.end, work.dense.d_end)
     if status == MAKE_STEP:
         status, at, h = EVALUATE, course[AT], course[LENGTH]
         if not regular:
-            reject(control, h, np.inf, work)
-        elif not is_divided(scheme, work):
+            loop.reject(control, h, np.inf, work)
+        elif not loop.is_divided(scheme, work):
             if case.steps.time.size > 0:
                 copy_to(work.dense.end.zdd, case.steps.zdd[case.steps.count[0], s + 1])
             write_step(work.clock[TIME], at, h, s + 1, s, state, work.stages, work.probe, case.steps)
             _move_on(s - 1, state, sens, work)
-            status = accept(at, scheme, control, case)
+            status = loop.accept(at, scheme, control, case)
     return status
 
 
@@ -147,7 +125,7 @@ def _stages(model, t, h, tableau, newton, case):
     copy_to(state.lam, probe.lam)  # the first guess of multipliers
     for i in range(1, tableau.c.size):
         at, g = t + tableau.c[i] * h, h * tableau.a[i, i]
-        form_stage(h, tableau.a[i, :i], case)
+        runge_kutta.form_stage(h, tableau.a[i, :i], case)
         start_stage(model, theta, at, g, tableau.ahead[i], i, tree, stages.zdd, probe)
         status = solve_stage(model, theta, at, g, newton, tree, probe, work.equations, work.counters)
         if varies and status == Status.OK:
@@ -156,7 +134,7 @@ def _stages(model, t, h, tableau, newton, case):
             )  # fmt: skip
         if status != Status.OK:
             break
-        keep_stage(i, probe, d_probe, stages)
+        runge_kutta.keep_stage(i, probe, d_probe, stages)
     return status
 
 

@@ -19,16 +19,8 @@ from mbsim_cli.kernels.compiler.simd import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_time_point
 from mbsim_cli.kernels.drivers.stepping import stays_finite
-from mbsim_cli.kernels.integrators.ali3p import (
-    CHECKED,
-    TURNED,
-    Equations,
-    State,
-    copy_iterate,
-    end_of_step,
-    newton,
-    project,
-)
+from mbsim_cli.kernels.integrators import ali3p
+from mbsim_cli.kernels.integrators.ali3p import CHECKED, TURNED, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import OfProjections, vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.onsets import Onsets, find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import Past, predict
@@ -107,7 +99,7 @@ def run(
             done, count = step - first - 1, 0
             break
         if step % interval == 0:
-            t = end_of_step(control, step)
+            t = ali3p.end_of_step(control, step)
             write_row(t, count, error, control.mass_projection, state, sens, work.eq, record, d_record, row)
             if record.expected.shape[1] > 0:
                 copy_to(kin.expected, record.expected[row])
@@ -131,22 +123,22 @@ def make_step(model, theta, control, step, scale, latest, directions, state, sen
     is varied: what varies it writes nothing that the motion reads. A step that an onset of a force divides is not made:
     the state is that before it, the status PASSED.
     """
-    kin, eq, t, error = work.kin, work.eq, end_of_step(control, step), 0.0
+    kin, eq, t, error = work.kin, work.eq, ali3p.end_of_step(control, step), 0.0
     has_onsets = work.onsets.force.size > 0
     if has_onsets:
-        copy_iterate(state, work.start)
+        ali3p.copy_iterate(state, work.start)
     expect_angles(control.h.real, work.turns, kin)
     turn = predict(
         model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
     )
     if turn > TURNED:
         latest = 0
-    status, count, scale = newton(model, theta, t, control, scale, latest, step % CHECKED == 0, state, work)
+    status, count, scale = ali3p.newton(model, theta, t, control, scale, latest, step % CHECKED == 0, state, work)
     if has_onsets:
         if status == Status.OK:
             find_arguments(model, theta, work.onsets, state, kin, work.arguments)
         if control.h.real > control.shortest and (status != Status.OK or passes_onset(work.onsets, work.arguments)):
-            copy_iterate(work.start, state)
+            ali3p.copy_iterate(work.start, state)
             return Status.PASSED, count, error, scale
     if status != Status.OK:
         return status, count, error, scale
@@ -176,11 +168,11 @@ def _project_step(model, theta, control, step, directions, state, sens, work, ex
 
     Returns status and error of the sensitivities.
     """
-    eq, projection, t = work.eq, work.projection, end_of_step(control, step)
+    eq, projection, t = work.eq, work.projection, ali3p.end_of_step(control, step)
     varies, error = sens.z.shape[1] > 0, 0.0
     if not varies:  # the tangent has just found those of the same state
         system.compose(model, work.kin, work.comp)
-    if project(model, theta, t, control, state, work) != Status.OK:
+    if ali3p.project(model, theta, t, control, state, work) != Status.OK:
         return Status.SINGULAR, error
     if control.redundant:
         keep_in_range(eq.J, work.normal, as_column(state.sigma), work.column)

@@ -20,16 +20,9 @@ from mbsim_cli.kernels.drivers.integrate_cases import case_of
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, make_step, write_row
 from mbsim_cli.kernels.drivers.stepping import stays_finite
+from mbsim_cli.kernels.integrators import ali3p_cases
 from mbsim_cli.kernels.integrators.ali3p import CHECKED, project
-from mbsim_cli.kernels.integrators.ali3p_cases import (
-    ALONE,
-    ENDED,
-    GOING,
-    apply_corrections,
-    begin_steps,
-    cases_at,
-    correct_cases,
-)
+from mbsim_cli.kernels.integrators.ali3p_cases import ALONE, ENDED, GOING
 from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.integrators.predictor import predict
 from mbsim_cli.kernels.integrators.singular_passage import is_due, look_for_passage
@@ -95,7 +88,7 @@ def simulate_cases(
     while done < steps and not failed:
         done += 1
         step = first + done
-        begin_steps(decisions)
+        ali3p_cases.begin_steps(decisions)
         for lane in range(leader.size):  # cases whose tangent has exchanged pivots make the step alone
             if case_of(cases, leader[lane]).work.tangent.pivot[0] != SPARSE and decisions.fresh[lane] != 0:
                 decisions.stage[lane] = ALONE
@@ -140,16 +133,16 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, dec
         model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
     )
     for iteration in range(control.max_iterations):
-        if cases_at(decisions, GOING) == 0:
+        if ali3p_cases.cases_at(decisions, GOING) == 0:
             break
         system.evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         _form_tangents(model, t, control, cases, numbers, decisions, leader)
-        correct_cases(control, iteration, step % CHECKED == 0, state, work, decisions)
-    ended = cases_at(decisions, ENDED)
+        ali3p_cases.correct_cases(control, iteration, step % CHECKED == 0, state, work, decisions)
+    ended = ali3p_cases.cases_at(decisions, ENDED)
     if ended == 0:
         return
     find_arguments(model, theta, work.onsets, state, kin, work.arguments)
-    apply_corrections(control.h, ended, state, work.column)
+    ali3p_cases.apply_corrections(control.h, ended, state, work.column)
     if state.lam.size > 0:
         system.compose(model, kin, comp)
         status = project(model, theta, t, control, state, work)

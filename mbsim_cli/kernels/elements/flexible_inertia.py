@@ -43,13 +43,7 @@ from mbsim_cli.kernels.algebra.vectors import (
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
-from mbsim_cli.kernels.elements.flexible_energy import (
-    deviate_frame,
-    deviate_modes,
-    deviate_slopes,
-    pull_deviations,
-    vary_deviations,
-)
+from mbsim_cli.kernels.elements import flexible_energy
 from mbsim_cli.kernels.elements.flexible_work import (
     BY_Q,
     BY_RATE,
@@ -131,10 +125,10 @@ def _bend(tree, theta, f, turning, motion, el, stiff):
         put3(el.now, f, X, k, x)
         put(el.now, f, ROW, k, e)
     if tree.deviation[f] != NONE:
-        deviate_modes(tree, theta, f, turning, motion, el)
+        flexible_energy.deviate_modes(tree, theta, f, turning, motion, el)
     _sum_modes(tree, theta, f, motion.z, motion.zd, el)
     if tree.deviation[f] != NONE:
-        deviate_frame(tree, theta, f, motion.z, motion.zd, el)
+        flexible_energy.deviate_frame(tree, theta, f, motion.z, motion.zd, el)
 
 
 @inlined
@@ -256,7 +250,7 @@ def flexible_slopes(tree, theta, f, turning, motion, el, stiff):
         put3(el.change, f, BY_RATE + 3, k, scale3(2.0, cross3(w, ct)))
         put3(el.change, f, BY_SPEED, k, scale3(2.0, sub3(x, bent)))
     if tree.deviation[f] != NONE:
-        deviate_slopes(tree, theta, f, turning, motion, el)
+        flexible_energy.deviate_slopes(tree, theta, f, turning, motion, el)
 
 
 @inlined
@@ -328,7 +322,7 @@ def vary_flexible(tree, theta, dtheta, touched, f, k, turning, motion, d_turning
         return moment, force
     own = vary_first_block(tree, dtheta, f, k, turning, motion, stiff, dG_out)
     if tree.deviation[f] != NONE:
-        own = add6(own, vary_deviations(tree, dtheta, f, k, turning, motion, dG_out))
+        own = add6(own, flexible_energy.vary_deviations(tree, dtheta, f, k, turning, motion, dG_out))
     return add6((moment, force), own)
 
 
@@ -381,7 +375,7 @@ def pull_flexible(tree, theta, f, k, U, mu, turning, motion, el, stiff, adj):
         add_to(adj.zdd, c + l, k, second)
     _pull_first_block(tree, f, k, U, mu, turning, motion, stiff, adj.theta)
     if tree.deviation[f] != NONE:
-        pull_deviations(tree, f, k, U, mu, turning, motion, adj.theta)
+        flexible_energy.pull_deviations(tree, f, k, U, mu, turning, motion, adj.theta)
     return of_w, of_alpha, of_a
 
 

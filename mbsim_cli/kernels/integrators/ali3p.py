@@ -9,12 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import copy_to, set_identity
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
-    BY_PENALTY,
-    factor_penalised,
-    solve_constrained,
-    solve_one_change,
-)
+from mbsim_cli.kernels.algorithms.elimination import constrained_solve
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_speeds
 from mbsim_cli.kernels.algorithms.equations.signals import with_loads
 from mbsim_cli.kernels.algorithms.systems import contract as system
@@ -189,7 +185,7 @@ def find_correction(model, theta, t, control, tolerance, ratio, forms, state, wo
     system.evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
     if forms:
         system.tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq.lines, state.lam, kin, comp, factor.T)
-        if not factor_penalised(ratio, factor):
+        if not constrained_solve.factor_penalised(ratio, factor):
             return False
     solve_residual(h, tolerance, eq, factor, columns)
     return with_loads(model, theta, state.z, False, factor, kin, columns)
@@ -212,7 +208,7 @@ def solve_residual(h, tolerance, eq, factor, columns):
         columns.b[c, 0] = eq.G[c]
     for r in range(eq.phi.size):
         columns.e[r, 0] = 4.0 * eq.phi[r] / (h * h)
-    solve_constrained(factor, tolerance, columns)
+    constrained_solve.solve_constrained(factor, tolerance, columns)
 
 
 @kernel
@@ -278,7 +274,7 @@ def project(model, theta, t, control, state, work):
         system.mass(model, theta, kin, comp, factor.T)
     else:
         set_identity(factor.T)
-    if not factor_penalised(control.projection_ratio, factor):
+    if not constrained_solve.factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR
     constraint_speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
     _project_rate(eq.phi1, control.projection_ratio, state.zd, state.sigma, factor, columns, work.corrections[0])
@@ -297,7 +293,7 @@ def _project_rate(defect, ratio, rate, multiplier_out, factor, columns, correcti
         columns.b[c, 0] = 0.0
     for r in range(defect.size):
         columns.e[r, 0] = -defect[r]
-    solve_one_change(factor, ratio, PROJECTED, as_column(rate), columns)
+    constrained_solve.solve_one_change(factor, ratio, PROJECTED, as_column(rate), columns)
     for c in range(rate.size):
         correction_out[c] = columns.x[c, 0]
         rate[c] += columns.x[c, 0]

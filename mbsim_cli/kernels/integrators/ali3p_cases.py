@@ -13,17 +13,8 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import select
-from mbsim_cli.kernels.integrators.ali3p import (
-    AMPLIFIED,
-    FEW,
-    ONCE,
-    ROUND_OFF,
-    STALE,
-    STALLED,
-    is_enough,
-    size_of_correction,
-    solve_residual,
-)
+from mbsim_cli.kernels.integrators import ali3p
+from mbsim_cli.kernels.integrators.ali3p import AMPLIFIED, FEW, ONCE, ROUND_OFF, STALE, STALLED
 
 GOING, ENDED, ALONE = range(3)  # where a case is in its step
 
@@ -66,9 +57,9 @@ def cases_at(decisions, stage):
 @kernel
 def correct_cases(control, iteration, checks, state, work, decisions):
     """Solve for the corrections of all cases; check them, and apply those of cases that continue."""
-    solve_residual(control.h, control.correction_tolerance, work.eq, work.tangent, work.column)
+    ali3p.solve_residual(control.h, control.correction_tolerance, work.eq, work.tangent, work.column)
     found = decisions.found
-    found[0], found[1], found[2] = size_of_correction(control.h, state, work.tangent, work.column)
+    found[0], found[1], found[2] = ali3p.size_of_correction(control.h, state, work.tangent, work.column)
     for lane in range(decisions.stage.size):
         if decisions.stage[lane] == GOING:
             _decide(lane, control, iteration, checks, decisions)
@@ -92,7 +83,7 @@ def _decide(lane, control, iteration, checks, decisions):
     grows = control.bends and not close and size > previous
     if grows or not np.isfinite(size):
         decisions.stage[lane] = ALONE
-    elif iteration >= least and is_enough(control, scale, size, previous, floor):
+    elif iteration >= least and ali3p.is_enough(control, scale, size, previous, floor):
         decisions.stage[lane] = ENDED
     elif stalls or iteration + 1 == control.max_iterations:
         decisions.stage[lane] = ALONE

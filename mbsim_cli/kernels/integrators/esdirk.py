@@ -10,30 +10,14 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import add_scaled, clear, copy_to, scaled, sum_of
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
+from mbsim_cli.kernels.algorithms import closed_loops
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
-from mbsim_cli.kernels.algorithms.closed_loops import (
-    RATIO,
-    SETTLED,
-    SOLVED,
-    UNKNOWN,
-    Loops,
-    accelerate,
-    share_of,
-    size_of,
-)
+from mbsim_cli.kernels.algorithms.closed_loops import RATIO, SETTLED, SOLVED, UNKNOWN, Loops
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
-from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
-    OpenTree,
-    close_residual,
-    close_tangent,
-    close_variation,
-    drive,
-    driven_acceleration,
-    vary_drive,
-    vary_driven_acceleration,
-)
+from mbsim_cli.kernels.algorithms.open_trees import open_tree
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import OpenTree
 from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.simd import as_column
@@ -88,8 +72,8 @@ STALLED = 0.5  # contraction above which a correction no longer shrinks
 def _start_open_stage(model, theta, t, g, weights, count, tree, accelerations, state):
     """Turn zhat, vhat in ``state`` into a guess of the stage, from accelerations (s, n) of ``count`` earlier ones."""
     start_loop_stage(model, theta, t, g, weights, count, tree, accelerations, state)
-    drive(model, theta, t, tree, state.z, state.zd)
-    driven_acceleration(model, theta, t, tree, state.zdd)
+    open_tree.drive(model, theta, t, tree, state.z, state.zd)
+    open_tree.driven_acceleration(model, theta, t, tree, state.zdd)
 
 
 @merged
@@ -105,7 +89,7 @@ def _solve_open_stage(model, theta, t, g, control, tree, state, eq, counters):
             if not _factor_tangent(model, theta, t, g, tree, state, eq, counters, eq.T, eq.pivot):
                 return Status.SINGULAR
             eq.shift[0] = g
-        close_residual(tree, state, eq.G, eq.weight, eq.b)
+        open_tree.close_residual(tree, state, eq.G, eq.weight, eq.b)
         lu_solve(eq.T, eq.pivot, eq.b)
         size, floor = correct(g, control, eq.b, state)
         if size <= 1.0 + floor or (size > STALLED * previous and size <= control.loose):
@@ -127,7 +111,7 @@ def _evaluate(model, theta, t, state, eq, counters):
 def _factor_tangent(model, theta, t, g, tree, state, eq, counters, T_out, pivot_out):
     """Factorise the tangent at the state that was evaluated last; returns whether it is regular."""
     system.tangent(model, theta, t, g, g * g, state, eq.no_lines, eq.no_lambda, eq.kin, eq.comp, T_out)
-    close_tangent(tree, g, state, eq.G, T_out, eq.weight)
+    open_tree.close_tangent(tree, g, state, eq.G, T_out, eq.weight)
     counters[JACOBIANS] += 1
     counters[FACTORISATIONS] += 1
     return lu_factor(T_out, pivot_out)
@@ -145,10 +129,10 @@ def _vary_open_stage(model, theta, t, g, directions, tree, state, sens, eq, coun
         for k in range(sens.z.shape[1]):
             sens.zdd[c, k] = 0.0
             sens.z[c, k] += g * sens.zd[c, k]
-    vary_drive(model, theta, dtheta, t, tree, state.z, state.zd, sens.z, sens.zd)
-    vary_driven_acceleration(model, theta, dtheta, t, tree, state.zdd, sens.zdd)
+    open_tree.vary_drive(model, theta, dtheta, t, tree, state.z, state.zd, sens.z, sens.zd)
+    open_tree.vary_driven_acceleration(model, theta, dtheta, t, tree, state.zdd, sens.zdd)
     system.vary_free(model, theta, directions, t, state, sens, eq.kin, eq.comp, eq.twists, b)
-    close_variation(tree, state, eq.G, eq.weight, sens.z, sens.zd, sens.zdd, b)
+    open_tree.close_variation(tree, state, eq.G, eq.weight, sens.z, sens.zd, sens.zdd, b)
     lu_solve(eq.exact, eq.exact_pivot, b)
     for c in range(sens.z.shape[0]):
         if tree.driver[c] == NONE:
@@ -307,10 +291,10 @@ def vary_loop_stage(model, theta, t, g, directions, tree, state, sens, eq, count
         add_scaled(-g, columns.x, sens.zd)
         add_scaled(-g * g, columns.x, sens.z)
         add_scaled(-1.0, columns.mu, sens.lam)
-        size = size_of(weights, columns.x)
+        size = closed_loops.size_of(weights, columns.x)
         # about a rest accelerations do not vary: corrections end at what round-off of positions makes of them
-        at_rest = size > STALLED**2 * previous and size <= SETTLED * size_of(weights, sens.z) / g**4
-        if size <= SETTLED * size_of(weights, sens.zdd) or at_rest:
+        at_rest = size > STALLED**2 * previous and size <= SETTLED * closed_loops.size_of(weights, sens.z) / g**4
+        if size <= SETTLED * closed_loops.size_of(weights, sens.zdd) or at_rest:
             return Status.OK
         previous = size
         clear(columns.b)  # T is exact: of the equations of motion nothing is left
@@ -328,7 +312,7 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, adj):
     """
     loops, rest = work.open_tree, work.rest
     kin, eq, columns, moved, factor = loops.kin, loops.eq, loops.d_columns, loops.state, loops.factor
-    if not accelerate(model, theta, t, Motion(state.z, state.zd, moved.zdd), work.dyn, moved.lam):
+    if not closed_loops.accelerate(model, theta, t, Motion(state.z, state.zd, moved.zdd), work.dyn, moved.lam):
         return False, 1.0
     copy_to(state.zdd, moved.zdd)
     system.load(model, theta, t, moved, kin, loops.comp, eq)
@@ -356,12 +340,12 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, adj):
         add_scaled(1.0, rest.zdd, adj.zdd)
         scaled(g, rest.zd, columns.b)
         add_scaled(g * g, rest.z, columns.b)
-        if share_of(columns.b, work.hat) <= LEFT:
+        if closed_loops.share_of(columns.b, work.hat) <= LEFT:
             break
     copy_to(adj.zdd, columns.b)
     add_scaled(g, adj.zd, columns.b)
     add_scaled(g * g, adj.z, columns.b)
-    error = share_of(columns.b, work.hat)
+    error = closed_loops.share_of(columns.b, work.hat)
     add_scaled(g, adj.z, adj.zd)
     clear(adj.zdd)
     clear(adj.lam)

@@ -14,27 +14,16 @@ from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpos
 from mbsim_cli.kernels.algebra.vectors import inner4, norm2
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.algorithms.closed_loops import PulledLoops
-from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import (
-    PulledAccelerations,
-    left_of,
-    pull_equations,
-    pull_norm,
-)
+from mbsim_cli.kernels.algorithms.open_trees import acceleration_pull_back
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import close_tangent, pull_drive
 from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import at, block, put, width
 from mbsim_cli.kernels.elements.columns import load4, load4_of
+from mbsim_cli.kernels.integrators import runge_kutta_adjoint
 from mbsim_cli.kernels.integrators.dense_output import interpolate_motion, pull_between
 from mbsim_cli.kernels.integrators.esdirk import pull_loop_stage
-from mbsim_cli.kernels.integrators.runge_kutta_adjoint import (
-    combine_taken,
-    give_sum,
-    pull_accelerations,
-    pull_normalised,
-    stand_at_sum,
-    stand_on_manifold,
-)
 from mbsim_cli.model.layout import NONE
 
 
@@ -67,11 +56,11 @@ def _pull_open_stage(model, theta, t, g, state, tangent_work, work, adj):
     scaled(-1.0, work.hat, mu)
     lu_solve(T, tangent_work.pivot, mu)
     _pull_norms(work.open_tree, tangent_work.weight, state, mu, adj)
-    pull_equations(model, theta, t, state, work, adj)
+    acceleration_pull_back.pull_equations(model, theta, t, state, work, adj)
     copy_to(adj.zdd, work.elimination.x)
     add_scaled(g, adj.zd, work.elimination.x)
     add_scaled(g * g, adj.z, work.elimination.x)
-    error = left_of(driver, adj.each, work.hat, work.elimination.x)
+    error = acceleration_pull_back.left_of(driver, adj.each, work.hat, work.elimination.x)
     pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, adj)
     add_scaled(g, adj.z, adj.zd)
     clear(adj.zdd)
@@ -93,7 +82,7 @@ def _pull_norms(tree, weight, state, mu, adj):
             along = inner4(e, load4_of(mu, c, k))
             for j in range(4):
                 put(mu, c + j, k, at(mu, c + j, k) - e[j] / norm2(e) * along)
-            pull_norm(state, c, k, weight[s] * along, adj)
+            acceleration_pull_back.pull_norm(state, c, k, weight[s] * along, adj)
 
 
 pull_implicit_stage = table_by_type(
@@ -115,12 +104,12 @@ def end_of(tableau):
 def stand_at_stage(model, theta, t, taken, tableau, stage, tree, work):
     last = tableau.c.size
     row, count = (last - 1, last) if stage == last else (stage, stage + 1)
-    stand_at_sum(model, theta, t, taken, tableau.a[row, :count], stage, last, tree, work)
+    runge_kutta_adjoint.stand_at_sum(model, theta, t, taken, tableau.a[row, :count], stage, last, tree, work)
 
 
 def pull_stage(model, theta, t, h, tableau, stage, state, work, adj):
     if stage == tableau.c.size:
-        return pull_accelerations(model, theta, t, state, work.accelerations, adj)
+        return runge_kutta_adjoint.pull_accelerations(model, theta, t, state, work.accelerations, adj)
     g = h * tableau.a[stage, stage]
     return pull_implicit_stage(model, theta, t, g, state, work.tangent, work.accelerations, adj)
 
@@ -128,24 +117,24 @@ def pull_stage(model, theta, t, h, tableau, stage, state, work, adj):
 def give_stage(model, theta, t, h, tableau, stage, pulled, work, adj, step):
     last = tableau.c.size
     row, count = (last - 1, last) if stage == last else (stage, stage)
-    give_sum(model, theta, t, h, tableau.a[row, :count], stage == last, pulled, work, adj, step)
+    runge_kutta_adjoint.give_sum(model, theta, t, h, tableau.a[row, :count], stage == last, pulled, work, adj, step)
 
 
 def stand_inside(model, theta, t, x, taken, tableau, tree, work):
     raw, begin, end, last, (h, z, zd, zdd) = work.raw, work.begin, work.end, tableau.c.size, taken
-    combine_taken(taken, tableau.a[last - 1, :last], work)
-    stand_on_manifold(model, theta, t - x * h + h, True, tree, raw, end)
+    runge_kutta_adjoint.combine_taken(taken, tableau.a[last - 1, :last], work)
+    runge_kutta_adjoint.stand_on_manifold(model, theta, t - x * h + h, True, tree, raw, end)
     copy_to(zdd[last - 1], end.zdd)
     copy_to(z, begin.z)
     copy_to(zd[0], begin.zd)
     copy_to(zdd[last + 1], begin.zdd)
     interpolate_motion(x, h, begin, end, raw)
-    stand_on_manifold(model, theta, t, True, tree, raw, work.state)
+    runge_kutta_adjoint.stand_on_manifold(model, theta, t, True, tree, raw, work.state)
 
 
 def give_inside(model, theta, t, x, h, tableau, pulled, work, adj, step):
     last, bend = tableau.c.size, step.accelerations
-    pull_normalised(model, theta, t, pulled, work.raw, work.state, adj)
+    runge_kutta_adjoint.pull_normalised(model, theta, t, pulled, work.raw, work.state, adj)
     pull_between(x, h, adj.z, adj.zd, step.z0, step.zd0, bend[last + 1], step.z, step.zd, bend[last - 1])
 
 

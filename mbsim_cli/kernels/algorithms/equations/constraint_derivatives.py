@@ -12,35 +12,11 @@ from mbsim_cli.kernels.algebra.spatial import (
     six_at,
     sub6,
 )
-from mbsim_cli.kernels.algorithms.equations.constraints import (
-    VALUE,
-    between,
-    constraint_wrench,
-    coordinate_slope,
-    curve_at,
-    follower,
-    has_curve,
-    measure_factors,
-    moving_line,
-    pull_coordinate_force,
-    pull_coordinate_measure,
-    pull_own,
-    pull_own_rates,
-    rows_of_pair,
-    third_of_curve,
-    vary_constraint_wrench,
-    vary_curve,
-)
+from mbsim_cli.kernels.algorithms.equations import constraints
+from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, between, follower, rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.forces import slope_variation, vary_by_numbers
-from mbsim_cli.kernels.algorithms.motion.about_origin import (
-    apply_between2,
-    apply_to_body2,
-    at_origin,
-    between2,
-    column_at_origin,
-    pose_of,
-    poses_of,
-)
+from mbsim_cli.kernels.algorithms.motion import about_origin
+from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, between2
 from mbsim_cli.kernels.algorithms.motion.workspace import of_position
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
@@ -107,8 +83,8 @@ def vary_forces_between(model, theta, directions, lines, multiplier, first, last
     """Add to ``tw.F`` the variation of the force of the equations from first to last, which act on one pair."""
     dtheta, pair = directions.dtheta, model.measures.pair[model.constraints.measure[first]]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Ra, _ = pose_of(kin, a)
-    W = constraint_wrench(lines, multiplier, first, last)
+    Ra, _ = about_origin.pose_of(kin, a)
+    W = constraints.constraint_wrench(lines, multiplier, first, last)
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
         N = between2(tw.N, kin, a, b, k)
@@ -125,14 +101,14 @@ def vary_forces_of_pair(model, theta, directions, lines, multiplier, first, last
     measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
     pair = measures.pair[rows[first]]
     a, b = pairs.a[pair], pairs.b[pair]
-    from_a = vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, N)
-    apply_between2(dF_out, kin, a, b, k, 1.0, from_a, cross_force(N, W))
+    from_a = constraints.vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, N)
+    about_origin.apply_between2(dF_out, kin, a, b, k, 1.0, from_a, cross_force(N, W))
     for r in range(first, last):
         if touch.measure[rows[r], g]:
             _, dL = vary_by_numbers(measures, pairs, theta, dtheta, rows[r], k, kin)
             dW = scale6(multiplier[r], dL)
-            apply_to_body2(dF_out, kin, b, k, 1.0, dW)
-            apply_to_body2(dF_out, kin, a, k, -1.0, dW)
+            about_origin.apply_to_body2(dF_out, kin, b, k, 1.0, dW)
+            about_origin.apply_to_body2(dF_out, kin, a, k, -1.0, dW)
 
 
 @inlined
@@ -202,7 +178,7 @@ def vary_with_velocity(factor, model, lines, rates, zd, dzd, kin, second_out):
                     for j in range(measures.first[m], measures.first[m + 1]):
                         c = measures.coordinate[j]
                         add_to(second_out, first, k, 4.0 * factor * zd[c] * at(dzd, c, k))
-                elif has_curve(measures, m):
+                elif constraints.has_curve(measures, m):
                     c = measures.coordinate[measures.first[m + 1] - 1]
                     add_to(second_out, first, k, -2.0 * factor * lines[first, VALUE] * zd[c] * at(dzd, c, k))
             else:
@@ -223,8 +199,8 @@ def _velocity_along_path(model, pair, dzd, kin, k):
     for j in range(pairs.first[pair], pairs.first[pair + 1]):
         c = pairs.column[j]
         d = pairs.sign[j] * at(dzd, c, k)
-        V = axpy6(d, column_at_origin(kin.S, tree, kin, c), V)
-        V1 = axpy6(d, column_at_origin(kin.S1, tree, kin, c), V1)
+        V = axpy6(d, about_origin.column_at_origin(kin.S, tree, kin, c), V)
+        V1 = axpy6(d, about_origin.column_at_origin(kin.S1, tree, kin, c), V1)
     return V, V1
 
 
@@ -237,7 +213,7 @@ def _by_numbers(model, theta, dtheta, m, k, kin, order):
     Va = at_origin(kin.V, kin, a)
     V = sub6(at_origin(kin.V, kin, b), Va)
     if order == 2:
-        poses = poses_of(model.pairs, kin, pair)
+        poses = about_origin.poses_of(model.pairs, kin, pair)
         A = sub6(sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a)), cross_motion(Va, V))
         return second_by_numbers(kind, theta, o, dtheta[o : o + MEASURE_SIZE], k, poses, V, A)
     dg, dL = vary_by_numbers(measures, model.pairs, theta, dtheta, m, k, kin)
@@ -250,8 +226,8 @@ def vary_geometric_measure(model, theta, directions, m, g, k, kin, tw, order):
     dtheta, touch = directions.dtheta, directions.touch
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    factors = measure_factors(model, theta, m, kin)
-    L1, L2 = moving_line(model, theta, m, factors, kin)
+    factors = constraints.measure_factors(model, theta, m, kin)
+    L1, L2 = constraints.moving_line(model, theta, m, factors, kin)
     L = line(model.measures.kind[m], factors[1], factors[2])
     N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
     if order == 0:
@@ -273,7 +249,7 @@ def vary_coordinate_measure(measures, theta, dtheta, m, k, motion, change, order
     quadratic = measures.kind[m] == Measure.EULER_NORM
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
-        slope = coordinate_slope(measures, theta, m, j, z)
+        slope = constraints.coordinate_slope(measures, theta, m, j, z)
         d_slope = slope_variation(measures, theta, dtheta, k, m, j, z, at(dz, c, k))
         if order == 0:
             total += slope * at(dz, c, k)
@@ -285,12 +261,12 @@ def vary_coordinate_measure(measures, theta, dtheta, m, k, motion, change, order
             total += slope * at(dzdd, c, k) + d_slope * zdd[c]
             if quadratic:
                 total += 4.0 * zd[c] * at(dzd, c, k)
-    if has_curve(measures, m) and order != 1:
-        own = vary_curve(measures, theta, dtheta, k, m, z)
+    if constraints.has_curve(measures, m) and order != 1:
+        own = constraints.vary_curve(measures, theta, dtheta, k, m, z)
         if order == 0:
             return total - own[0]
         c = measures.coordinate[measures.first[m + 1] - 1]
-        bend, third = curve_at(measures, theta, m, z)[2], third_of_curve(measures, theta, m, z)
+        bend, third = constraints.curve_at(measures, theta, m, z)[2], constraints.third_of_curve(measures, theta, m, z)
         total -= 2.0 * bend * zd[c] * at(dzd, c, k) + (third * at(dz, c, k) + own[2]) * (zd[c] * zd[c])
     return total
 
@@ -317,10 +293,12 @@ def pull_constraints(model, theta, t, z, kin, lines, multiplier, virtual, nu, ad
             k = block(adj_out.each, g)
             if pair == NONE:
                 hat = at(nu, first, k)
-                pull_coordinate_measure(
+                constraints.pull_coordinate_measure(
                     measures, theta, rows[first], k, of_position(z), hat, 0.0 * hat, 0.0 * hat, adj_out
                 )  # fmt: skip
-                pull_coordinate_force(measures, theta, rows[first], k, z, multiplier[first], virtual, adj_out)
+                constraints.pull_coordinate_force(
+                    measures, theta, rows[first], k, z, multiplier[first], virtual, adj_out
+                )
             else:
                 _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu, adj_out)
             for r in range(first, last):
@@ -337,14 +315,16 @@ def _pull_pair(model, theta, first, last, k, kin, lines, multiplier, virtual, nu
     measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
     pair = measures.pair[rows[first]]
     a, b = pairs.a[pair], pairs.b[pair]
-    Ra, _ = pose_of(kin, a)
+    Ra, _ = about_origin.pose_of(kin, a)
     Ua = motion_at2(virtual.U, a, k)
     U = sub6(motion_at2(virtual.U, b, k), Ua)
-    X = vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, U)
-    X = add6(X, cross_force(Ua, constraint_wrench(lines, multiplier, first, last)))
+    X = constraints.vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, U)
+    X = add6(X, cross_force(Ua, constraints.constraint_wrench(lines, multiplier, first, last)))
     for r in range(first, last):
         X = axpy6(at(nu, r, k), motion_at(lines, r), X)
-        pull_own(measures, pairs, theta, rows[r], k, kin, at(nu, r, k), scale6(multiplier[r], U), adj_out.theta)
+        constraints.pull_own(
+            measures, pairs, theta, rows[r], k, kin, at(nu, r, k), scale6(multiplier[r], U), adj_out.theta
+        )
         c = follower(model.constraints, r)
         if c != NONE:
             add_to(adj_out.z, c, k, -at(nu, r, k))
@@ -362,12 +342,12 @@ def pull_constraint_rates(model, theta, t, motion, kin, lines, rates, nu1, nu2, 
             k = block(adj_out.each, g)
             first, second = at(nu1, r, k), at(nu2, r, k)
             if pair == NONE:
-                pull_coordinate_measure(measures, theta, m, k, motion, 0.0 * first, first, second, adj_out)
+                constraints.pull_coordinate_measure(measures, theta, m, k, motion, 0.0 * first, first, second, adj_out)
             else:
                 a, b = model.pairs.a[pair], model.pairs.b[pair]
                 L, L1, L2 = motion_at(lines, r), six_at(rates, r, 0), six_at(rates, r, 6)
                 pull_line_rates(a, b, k, L, L1, L2, first, second, adj_out)
-                pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, adj_out.theta)
+                constraints.pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, adj_out.theta)
                 c = follower(model.constraints, r)
                 if c != NONE:
                     add_to(adj_out.zd, c, k, -1.0 * first)
@@ -407,6 +387,6 @@ def pull_with_velocity(model, lines, rates, zd, nu2, kin, zd_out):
                 for j in range(measures.first[m], measures.first[m + 1]):
                     c = measures.coordinate[j]
                     add_to(zd_out, c, k, 2.0 * zd[c] * hat)
-            elif has_curve(measures, m):
+            elif constraints.has_curve(measures, m):
                 c = measures.coordinate[measures.first[m + 1] - 1]
                 add_to(zd_out, c, k, -1.0 * lines[r, VALUE] * zd[c] * hat)

@@ -15,47 +15,12 @@ from mbsim_cli.kernels.algebra.spatial import (
     scale6,
     sub6,
 )
-from mbsim_cli.kernels.algorithms.equations.along_measures import (
-    along,
-    find_along,
-    own_along,
-    pull_along,
-    pull_to_signal,
-    reads_signals,
-    with_signal_variation,
-)
-from mbsim_cli.kernels.algorithms.equations.constraints import (
-    between,
-    coordinate_measure,
-    coordinate_rates,
-    coordinate_slope,
-    curve_at,
-    follower,
-    has_curve,
-    measure_factors,
-    pull_coordinate_force,
-    pull_coordinate_measure,
-    pull_line,
-    vary_curve,
-)
-from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
-    bodies_of,
-    find_force_on_bodies,
-    no_quantities,
-    pull_force_on_bodies,
-    vary_with_quantities,
-    vary_wrench_on_bodies,
-    wrench_on_bodies,
-)
-from mbsim_cli.kernels.algorithms.motion.about_origin import (
-    apply_between,
-    apply_between2,
-    at_origin,
-    between2,
-    poses_of,
-    span_twists,
-    spread,
-)
+from mbsim_cli.kernels.algorithms.equations import along_measures, constraints, forces_on_bodies
+from mbsim_cli.kernels.algorithms.equations.along_measures import along
+from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import wrench_on_bodies
+from mbsim_cli.kernels.algorithms.motion import about_origin
+from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, between2
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.measures import line, measure_value, vary_line, vary_numbers
@@ -66,9 +31,9 @@ from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 @inlined
 def add_force_on_bodies(model, theta, t, f, kin, W_out):
     """Add the force f to its bodies, and leave it in ``kin.forces``."""
-    find_force_on_bodies(model, theta, t, f, kin)
-    a, b = bodies_of(model, f)
-    apply_between(W_out, kin, a, b, 1.0, wrench_on_bodies(kin, f))
+    forces_on_bodies.find_force_on_bodies(model, theta, t, f, kin)
+    a, b = forces_on_bodies.bodies_of(model, f)
+    about_origin.apply_between(W_out, kin, a, b, 1.0, wrench_on_bodies(kin, f))
 
 
 @inlined
@@ -78,14 +43,14 @@ def add_force_along_measure(model, theta, t, f, motion, kin, W_out, Q_out):
     m = model.forces.measure[f]
     if measures.pair[m] != NONE:
         g, g1, L = measure_and_rate(model, theta, m, kin)
-        find_along(model, theta, t, f, g, g1, kin)
+        along_measures.find_along(model, theta, t, f, g, g1, kin)
         Q, _, _ = along(model, kin, f)
         pair = measures.pair[m]
-        apply_between(W_out, kin, model.pairs.a[pair], model.pairs.b[pair], Q, L)
+        about_origin.apply_between(W_out, kin, model.pairs.a[pair], model.pairs.b[pair], Q, L)
     else:
-        g = coordinate_measure(measures, theta, m, motion.z)
-        g1, _ = coordinate_rates(measures, theta, m, motion)
-        find_along(model, theta, t, f, g, g1, kin)
+        g = constraints.coordinate_measure(measures, theta, m, motion.z)
+        g1, _ = constraints.coordinate_rates(measures, theta, m, motion)
+        along_measures.find_along(model, theta, t, f, g, g1, kin)
         Q, _, _ = along(model, kin, f)
         for j in range(measures.first[m], measures.first[m + 1]):
             Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, m, j, motion.z)
@@ -96,7 +61,7 @@ def measure_and_rate(model, theta, m, kin):
     """Value, rate and gradient line of a geometric measure."""
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    g, x, u = measure_factors(model, theta, m, kin)
+    g, x, u = constraints.measure_factors(model, theta, m, kin)
     L = line(model.measures.kind[m], x, u)
     return g, dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), L), L
 
@@ -106,7 +71,7 @@ def is_dead_load(model, f):
     """Whether the force is constant in global axes, and so has a potential."""
     forces = model.forces
     return (
-        not reads_signals(model, f)
+        not along_measures.reads_signals(model, f)
         and forces.kind[f] == Force.POINT_FORCE
         and forces.axes[f] == Axes.GLOBAL
         and forces.law[f, 0] == NONE
@@ -122,8 +87,8 @@ def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
         if measures.pair[m] != NONE:
             pair = measures.pair[m]
             L, a, b = motion_at(line_in, r), model.pairs.a[pair], model.pairs.b[pair]
-            apply_between(W_out, kin, a, b, -multiplier[r], L)
-            c = follower(model.constraints, r)
+            about_origin.apply_between(W_out, kin, a, b, -multiplier[r], L)
+            c = constraints.follower(model.constraints, r)
             if c != NONE:
                 Q_out[c] += multiplier[r]
         else:
@@ -193,19 +158,19 @@ def measure_force_part(model, theta, beta, gamma, z, f, kin, comp, T_out):
         return
     pair, kind, o = measures.pair[m], measures.kind[m], measures.theta[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    poses = poses_of(model.pairs, kin, pair)
+    poses = about_origin.poses_of(model.pairs, kin, pair)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     v = sub6(Vb, Va)
     g, x, u = measure_value(kind, theta, o, poses)
     L = line(kind, x, u)
     Q, by_g, by_g1 = along(model, kin, f)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
-        Na, Nb, Na1, Nb1 = span_twists(comp, gamma, s)
+        Na, Nb, Na1, Nb1 = about_origin.span_twists(comp, gamma, s)
         N = sub6(Nb, Na)
         dg, dL = dot6(N, L), vary_line(kind, theta, o, poses[0][0], g, x, u, N)
         dv = add6(sub6(Nb1, Na1), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
-        spread(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
+        about_origin.spread(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
 
 
 @inlined
@@ -225,9 +190,9 @@ def coordinate_force_part(model, theta, beta, gamma, z, f, kin, T_out):
 def part_of_force_on_bodies(model, theta, t, gamma, f, kin, comp, T_out):
     pair, W = model.forces.pair[f], wrench_on_bodies(kin, f)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
-        Na, Nb, Na1, Nb1 = span_twists(comp, gamma, s)
-        dW = vary_wrench_on_bodies(model, theta, t, f, kin, sub6(Nb, Na), sub6(Nb1, Na1))
-        spread(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
+        Na, Nb, Na1, Nb1 = about_origin.span_twists(comp, gamma, s)
+        dW = forces_on_bodies.vary_wrench_on_bodies(model, theta, t, f, kin, sub6(Nb, Na), sub6(Nb1, Na1))
+        about_origin.spread(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
 
 
 # Variations -----------------------------------------------------------------------------------------------------------
@@ -243,8 +208,11 @@ def slope_variation(measures, theta, dtheta, k, m, j, z, dz):
     if measures.kind[m] == Measure.EULER_NORM:
         return 2.0 * dz
     own = at(dtheta, measures.theta[m] + j - measures.first[m], k)
-    if has_curve(measures, m) and j == measures.first[m + 1] - 1:
-        own -= curve_at(measures, theta, m, z)[2] * dz + vary_curve(measures, theta, dtheta, k, m, z)[1]
+    if constraints.has_curve(measures, m) and j == measures.first[m + 1] - 1:
+        own -= (
+            constraints.curve_at(measures, theta, m, z)[2] * dz
+            + constraints.vary_curve(measures, theta, dtheta, k, m, z)[1]
+        )
     return own
 
 
@@ -267,7 +235,7 @@ def vary_one_force(model, theta, directions, t, f, kin, tw):
 def vary_measure_from_first(measures, pairs, theta, dtheta, touched, m, k, kin, N):
     """Variation k of a measure and of its line, as its first body sees the second turn by N."""
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
-    poses = poses_of(pairs, kin, pair)
+    poses = about_origin.poses_of(pairs, kin, pair)
     g, x, u = measure_value(kind, theta, o, poses)
     dg, dL = dot6(N, line(kind, x, u)), vary_line(kind, theta, o, poses[0][0], g, x, u, N)
     if touched:
@@ -279,7 +247,7 @@ def vary_measure_from_first(measures, pairs, theta, dtheta, touched, m, k, kin, 
 @inlined
 def vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin):
     """Variation k of a measure and of its line with its own numbers."""
-    o, poses = measures.theta[m], poses_of(pairs, kin, measures.pair[m])
+    o, poses = measures.theta[m], about_origin.poses_of(pairs, kin, measures.pair[m])
     return vary_numbers(measures.kind[m], theta, o, dtheta[o : o + MEASURE_SIZE], k, poses)
 
 
@@ -301,9 +269,9 @@ def _vary_along_measure(model, theta, directions, t, f, kin, tw):
         dv = add6(between2(tw.N1, kin, a, b, k), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         if touch.force[f, start]:
-            dQ += own_along(model, theta, dtheta, t, f, k, kin)
-        dQ = with_signal_variation(model, tw, f, 0, k, dQ)
-        apply_between2(tw.F, kin, a, b, k, -1.0, axpy6(dQ, L, scale6(Q, dL)), cross_force(N, scale6(Q, L)))
+            dQ += along_measures.own_along(model, theta, dtheta, t, f, k, kin)
+        dQ = along_measures.with_signal_variation(model, tw, f, 0, k, dQ)
+        about_origin.apply_between2(tw.F, kin, a, b, k, -1.0, axpy6(dQ, L, scale6(Q, dL)), cross_force(N, scale6(Q, L)))
 
 
 @inlined
@@ -312,8 +280,8 @@ def vary_along_coordinates(model, theta, dtheta, t, f, k, motion, change, kin, t
     measures = model.measures
     m = model.forces.measure[f]
     Q, by_g, by_g1 = along(model, kin, f)
-    dQ = own_along(model, theta, dtheta, t, f, k, kin)
-    dQ = with_signal_variation(model, tw, f, 0, k, dQ)
+    dQ = along_measures.own_along(model, theta, dtheta, t, f, k, kin)
+    dQ = along_measures.with_signal_variation(model, tw, f, 0, k, dQ)
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
         slope = coordinate_slope(measures, theta, m, j, motion.z)
@@ -338,15 +306,15 @@ def _explicit(measures, dtheta, k, m, j, z):
 def vary_force_on_bodies(model, theta, directions, t, f, kin, tw):
     """Variation of a force on bodies, as they see it, taken from them."""
     dtheta, touch = directions.dtheta, directions.touch
-    (a, b), W = bodies_of(model, f), wrench_on_bodies(kin, f)
+    (a, b), W = forces_on_bodies.bodies_of(model, f), wrench_on_bodies(kin, f)
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
         N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
-        if touch.force[f, g] or reads_signals(model, f):
-            dW, _ = vary_with_quantities(model, theta, dtheta, t, f, k, kin, tw, N, N1)
+        if touch.force[f, g] or along_measures.reads_signals(model, f):
+            dW, _ = forces_on_bodies.vary_with_quantities(model, theta, dtheta, t, f, k, kin, tw, N, N1)
         else:
-            dW = vary_wrench_on_bodies(model, theta, t, f, kin, N, N1)
-        apply_between2(tw.F, kin, a, b, k, -1.0, dW, cross_force(N, W))
+            dW = forces_on_bodies.vary_wrench_on_bodies(model, theta, t, f, kin, N, N1)
+        about_origin.apply_between2(tw.F, kin, a, b, k, -1.0, dW, cross_force(N, W))
 
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
@@ -365,11 +333,11 @@ def pull_forces(model, theta, t, motion, kin, virtual, adj_out):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
             if model.forces.measure[f] == NONE:
-                a, b = bodies_of(model, f)
+                a, b = forces_on_bodies.bodies_of(model, f)
                 Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
-                between(adj_out.P, a, b, k, -1.0, cross_force(Ub, wrench_on_bodies(kin, f)))
-                none = no_quantities(0.0 * Ub[0][0])
-                pull_force_on_bodies(model, theta, t, f, k, kin, sub6(Ua, Ub), none, adj_out)
+                constraints.between(adj_out.P, a, b, k, -1.0, cross_force(Ub, wrench_on_bodies(kin, f)))
+                none = forces_on_bodies.no_quantities(0.0 * Ub[0][0])
+                forces_on_bodies.pull_force_on_bodies(model, theta, t, f, k, kin, sub6(Ua, Ub), none, adj_out)
             elif model.measures.pair[model.forces.measure[f]] != NONE:
                 _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out)
             else:
@@ -388,10 +356,10 @@ def _pull_along_measure(model, theta, t, f, k, kin, virtual, adj_out):
     rate_hat = by_g1 * Q_hat
     Ka = axpy6(-Q, Ua, scale6(rate_hat, motion_at(kin.V, a)))
     Kb = axpy6(-Q, Ub, scale6(rate_hat, motion_at(kin.V, b)))
-    pull_line(model, theta, m, k, kin, by_g * Q_hat, Ka, Kb, adj_out)
-    between(adj_out.D, a, b, k, 1.0, scale6(rate_hat, L))
-    pull_along(model, theta, t, f, k, kin, Q_hat, adj_out.theta)
-    pull_to_signal(model, f, 0, k, Q_hat, adj_out)
+    constraints.pull_line(model, theta, m, k, kin, by_g * Q_hat, Ka, Kb, adj_out)
+    constraints.between(adj_out.D, a, b, k, 1.0, scale6(rate_hat, L))
+    along_measures.pull_along(model, theta, t, f, k, kin, Q_hat, adj_out.theta)
+    along_measures.pull_to_signal(model, f, 0, k, Q_hat, adj_out)
 
 
 @kernel
@@ -401,7 +369,9 @@ def _pull_along_coordinates(model, theta, t, f, k, motion, kin, virtual, adj_out
     Q_hat = 0.0 * at(virtual.mu, 0, k)
     for j in range(measures.first[m], measures.first[m + 1]):
         Q_hat -= coordinate_slope(measures, theta, m, j, motion.z) * at(virtual.mu, measures.coordinate[j], k)
-    pull_coordinate_measure(measures, theta, m, k, motion, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, adj_out)
-    pull_coordinate_force(measures, theta, m, k, motion.z, -Q, virtual, adj_out)
-    pull_along(model, theta, t, f, k, kin, Q_hat, adj_out.theta)
-    pull_to_signal(model, f, 0, k, Q_hat, adj_out)
+    constraints.pull_coordinate_measure(
+        measures, theta, m, k, motion, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, adj_out
+    )
+    constraints.pull_coordinate_force(measures, theta, m, k, motion.z, -Q, virtual, adj_out)
+    along_measures.pull_along(model, theta, t, f, k, kin, Q_hat, adj_out.theta)
+    along_measures.pull_to_signal(model, f, 0, k, Q_hat, adj_out)

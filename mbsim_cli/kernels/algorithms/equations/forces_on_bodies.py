@@ -16,7 +16,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, moved, sub6
 from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, load3, load3_of, point_of, rotate, scale3, unrotate
 from mbsim_cli.kernels.algorithms.by_type import by_kind, made, predicate
-from mbsim_cli.kernels.algorithms.equations.along_measures import pull_to_signal, with_signal, with_signal_variation
+from mbsim_cli.kernels.algorithms.equations import along_measures
 from mbsim_cli.kernels.algorithms.equations.constraints import between
 from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import derived, inlined, python_of
@@ -103,7 +103,11 @@ def turned(model, f, n, x):
 def given_vector(model, theta, f, o, R, kin):
     """A given vector by its numbers at o and its expressions, global axes."""
     x, y, z = load3(theta, o)
-    given = with_signal(model, kin, f, 0, x), with_signal(model, kin, f, 1, y), with_signal(model, kin, f, 2, z)
+    given = (
+        along_measures.with_signal(model, kin, f, 0, x),
+        along_measures.with_signal(model, kin, f, 1, y),
+        along_measures.with_signal(model, kin, f, 2, z),
+    )
     return in_axes(model, f, R, given)
 
 
@@ -111,9 +115,9 @@ def given_vector(model, theta, f, o, R, kin):
 def vary_given(model, dtheta, f, o, k, R, tw):
     """Variation k of ``given_vector`` with its numbers and expressions."""
     x, y, z = load3_of(dtheta, o, k)
-    x = with_signal_variation(model, tw, f, 0, k, x)
-    y = with_signal_variation(model, tw, f, 1, k, y)
-    z = with_signal_variation(model, tw, f, 2, k, z)
+    x = along_measures.with_signal_variation(model, tw, f, 0, k, x)
+    y = along_measures.with_signal_variation(model, tw, f, 1, k, y)
+    z = along_measures.with_signal_variation(model, tw, f, 2, k, z)
     return in_axes(model, f, R, (x, y, z))
 
 
@@ -123,7 +127,7 @@ def pull_given(model, f, o, k, R, hat, adj_out):
     if model.forces.axes[f] == Axes.BODY:
         hat = unrotate(R, hat)
     for j in range(3):
-        pull_to_signal(model, f, j, k, hat[j], adj_out)
+        along_measures.pull_to_signal(model, f, j, k, hat[j], adj_out)
     add3_to(adj_out.theta, o, k, hat)
 
 

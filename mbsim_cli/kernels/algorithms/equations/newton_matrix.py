@@ -39,13 +39,8 @@ from mbsim_cli.kernels.algebra.vectors import (
     scale3,
     unrotate,
 )
-from mbsim_cli.kernels.algorithms.equations.constraints import (
-    VALUE,
-    constraint_wrench,
-    has_curve,
-    rows_of_pair,
-    vary_constraint_wrench,
-)
+from mbsim_cli.kernels.algorithms.equations import constraints
+from mbsim_cli.kernels.algorithms.equations.constraints import VALUE
 from mbsim_cli.kernels.algorithms.equations.forces import measure_force_part, part_of_force_on_bodies
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import composite_inertia, own_rates
 from mbsim_cli.kernels.algorithms.equations.signals import add_signal_tangent
@@ -171,19 +166,21 @@ def _add_constraints(model, theta, gamma, lines, multiplier, kin, comp, T_out):
     measures, rows, pairs, spans, first = model.measures, model.constraints.measure, model.pairs, comp.spans, 0
     while first < rows.size:
         m = rows[first]
-        last, pair = rows_of_pair(rows, measures, first)
+        last, pair = constraints.rows_of_pair(rows, measures, first)
         if pair != NONE:
             Ra = row9(kin.R, pairs.a[pair])
-            W = scale6(-1.0, constraint_wrench(lines, multiplier, first, last))
+            W = scale6(-1.0, constraints.constraint_wrench(lines, multiplier, first, last))
             for s in range(spans.first[pair], spans.first[pair + 1]):
                 Na, Nb, _, _ = span_twists(comp, gamma, s)
-                dW = vary_constraint_wrench(rows, measures, theta, lines, multiplier, first, last, Ra, sub6(Nb, Na))
+                dW = constraints.vary_constraint_wrench(
+                    rows, measures, theta, lines, multiplier, first, last, Ra, sub6(Nb, Na)
+                )
                 spread(pairs, pair, comp, s, add6(Na, Nb), W, scale6(-1.0, dW), T_out)
         elif measures.kind[m] == Measure.EULER_NORM:
             for j in range(measures.first[m], measures.first[m + 1]):
                 c = measures.coordinate[j]
                 T_out[c, c] += 2.0 * gamma * multiplier[first]
-        elif has_curve(measures, m):
+        elif constraints.has_curve(measures, m):
             c = measures.coordinate[measures.first[m + 1] - 1]
             T_out[c, c] -= gamma * multiplier[first] * lines[first, VALUE]
         first = last

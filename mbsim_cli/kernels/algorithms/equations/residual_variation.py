@@ -55,15 +55,7 @@ from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import vary_f
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_wrench, rows_of_pair
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import own_rates, rate_apply, rate_at
 from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import resting_force, vary_resting_force
-from mbsim_cli.kernels.algorithms.motion.about_origin import (
-    apply_between,
-    apply_to_body,
-    apply_to_body2,
-    at_origin,
-    at_origin2,
-    between2,
-    pose_of,
-)
+from mbsim_cli.kernels.algorithms.motion import about_origin
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_frame, euler_moment, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion.variation import body_frame_twist, parent_frame_twist
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion
@@ -320,12 +312,12 @@ def resting_constraint_forces(model, theta, directions, z, dz, lines, kin, tw, l
         else:
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             W, U = constraint_wrench(lines, multiplier, first, last), constraint_wrench(lines, others, first, last)
-            apply_between(rest.F, kin, a, b, 1.0, W)
-            apply_between(other.F, kin, a, b, 1.0, U)
-            Ra, _ = pose_of(kin, a)
+            about_origin.apply_between(rest.F, kin, a, b, 1.0, W)
+            about_origin.apply_between(other.F, kin, a, b, 1.0, U)
+            Ra, _ = about_origin.pose_of(kin, a)
             for g in range(0, dz.shape[1], width(dz)):
                 k = block(dz, g)
-                N = between2(tw.N, kin, a, b, k)
+                N = about_origin.between2(tw.N, kin, a, b, k)
                 vary_forces_of_pair(
                     model, theta, directions, lines, multiplier, first, last, g, k, kin, N, Ra, W, rest.dF
                 )
@@ -347,13 +339,13 @@ def _resting_elastic(model, theta, directions, z, dz, kin, comp, x, rest):
     tree, motion = model.tree, Motion(z, comp.zero, x)
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
-        A = at_origin(rest.A, kin, i)
-        apply_to_body(rest.F, kin, i, 1.0, resting_force(tree, theta, f, A, motion, kin, comp))
+        A = about_origin.at_origin(rest.A, kin, i)
+        about_origin.apply_to_body(rest.F, kin, i, 1.0, resting_force(tree, theta, f, A, motion, kin, comp))
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            dA = at_origin2(rest.N2, kin, i, k)
+            dA = about_origin.at_origin2(rest.N2, kin, i, k)
             dF = vary_resting_force(tree, theta, directions, f, g, k, A, dA, motion, dz, kin, rest.dG)
-            apply_to_body2(rest.dF, kin, i, k, 1.0, dF)
+            about_origin.apply_to_body2(rest.dF, kin, i, k, 1.0, dF)
 
 
 @kernel

@@ -25,48 +25,12 @@ from mbsim_cli.kernels.algebra.vectors import (
     scale3,
     unrotate,
 )
-from mbsim_cli.kernels.algorithms.equations.along_measures import (
-    along,
-    does_work,
-    energy_along,
-    pull_along,
-    pull_energy_along,
-    pull_to_signal,
-)
+from mbsim_cli.kernels.algorithms.equations import along_measures, constraints, forces_on_bodies
+from mbsim_cli.kernels.algorithms.equations import sensors as values
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_line_rates
-from mbsim_cli.kernels.algorithms.equations.constraints import (
-    between,
-    measure_factors,
-    moving_line,
-    pull_coordinate_measure,
-    pull_own,
-    pull_own_rates,
-)
 from mbsim_cli.kernels.algorithms.equations.forces import is_dead_load
-from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
-    bodies_of,
-    is_on_bodies,
-    no_quantities,
-    pull_force_on_bodies,
-    with_quantity,
-)
-from mbsim_cli.kernels.algorithms.equations.sensors import (
-    body_sensor,
-    center_of_mass,
-    force_on_body,
-    is_sensed,
-    read_kind,
-    reads_motion,
-    reads_part,
-    sensor_direction,
-    value_and_rate,
-)
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_own_inertia
-from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
-    pull_elastic_kinetic,
-    pull_elastic_potential,
-    pull_elastic_strain,
-)
+from mbsim_cli.kernels.algorithms.flexible import deforming_bodies
 from mbsim_cli.kernels.algorithms.motion.about_origin import pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, squares, width
@@ -88,7 +52,7 @@ def pull_sensors(model, theta, t, motion, kin, hat, adj_out):
             c = at(hat, first, k)
             if not is_asked(hat, first, sensors.first[s + 1], k):
                 continue
-            if reads_motion(kind):
+            if values.reads_motion(kind):
                 if kind == Sensor.ALONG:
                     _pull_along(model, theta, s, k, c, kin, adj_out)
                 else:
@@ -110,9 +74,9 @@ def pull_sensors(model, theta, t, motion, kin, hat, adj_out):
                 _pull_kinetic_energy(model, theta, k, c, motion, kin, adj_out)
             elif kind == Sensor.POTENTIAL_ENERGY:
                 _pull_potential_energy(model, theta, k, c, motion, kin, adj_out)
-                pull_elastic_potential(model, theta, k, c, motion.z, kin, adj_out)
+                deforming_bodies.pull_elastic_potential(model, theta, k, c, motion.z, kin, adj_out)
             elif kind == Sensor.STRAIN_ENERGY:
-                pull_elastic_strain(model, theta, index, k, c, motion.z, adj_out)
+                deforming_bodies.pull_elastic_strain(model, theta, index, k, c, motion.z, adj_out)
             elif kind == Sensor.ATTITUDE:
                 b = sensors.body[s]
                 by_turn, rate_by_turn = attitude_gradients(index, pose_of(kin, b)[0], motion_at(kin.V, b))
@@ -121,7 +85,7 @@ def pull_sensors(model, theta, t, motion, kin, hat, adj_out):
                 if sensors.order[s] != 0:
                     accumulate2(adj_out.D, b, k, 1.0, _turn(scale3(c, by_turn)))
     for f in range(model.forces.kind.size):
-        if is_on_bodies(model.forces.kind[f]) and is_sensed(sensors, f):
+        if forces_on_bodies.is_on_bodies(model.forces.kind[f]) and values.is_sensed(sensors, f):
             for g in range(0, adj_out.each.size, width(adj_out.each)):
                 _pull_quantities(model, theta, t, f, block(adj_out.each, g), hat, kin, adj_out)
 
@@ -155,7 +119,7 @@ def _pull_body_sensor(model, theta, kind, s, k, c, kin, adj_out):
         accumulate2(adj_out.D, b, k, 1.0, _turn(cross3(V[0], c)))
         accumulate2(adj_out.H, b, k, 1.0, _turn(c))
     elif kind == Sensor.DIRECTION:
-        accumulate2(adj_out.P, b, k, 1.0, _turn(cross3(body_sensor(model, theta, kind, s, kin), c)))
+        accumulate2(adj_out.P, b, k, 1.0, _turn(cross3(values.body_sensor(model, theta, kind, s, kin), c)))
         add3_to(adj_out.theta, o, k, unrotate(R, c))
     elif kind == Sensor.ACCELERATION:
         _pull_acceleration(point_of(R, r, load3(theta, o)), b, o, k, c, kin, adj_out)
@@ -184,9 +148,9 @@ def _pull_acceleration(x, b, o, k, c, kin, adj_out):
 
 @kernel
 def _pull_along(model, theta, s, k, c, kin, adj_out):
-    sensors, kind = model.sensors, read_kind(model.sensors, s)
+    sensors, kind = model.sensors, values.read_kind(model.sensors, s)
     carrier = sensors.index[s]
-    direction, value = sensor_direction(model, theta, s, kin), body_sensor(model, theta, kind, s, kin)
+    direction, value = values.sensor_direction(model, theta, s, kin), values.body_sensor(model, theta, kind, s, kin)
     R, _ = pose_of(kin, carrier)
     accumulate2(adj_out.P, carrier, k, 1.0, _turn(scale3(c, cross3(direction, value))))
     add3_to(adj_out.theta, sensors.theta[s] + 3, k, unrotate(R, scale3(c, value)))
@@ -199,28 +163,28 @@ def pull_measure(model, theta, m, order, k, c, motion, kin, adj_out):
     measures, none = model.measures, 0.0 * c
     value, first, second = c if order == 0 else none, c if order == 1 else none, c if order == 2 else none
     if measures.pair[m] == NONE:
-        pull_coordinate_measure(measures, theta, m, k, motion, value, first, second, adj_out)
+        constraints.pull_coordinate_measure(measures, theta, m, k, motion, value, first, second, adj_out)
     else:
-        pair, factors = measures.pair[m], measure_factors(model, theta, m, kin)
+        pair, factors = measures.pair[m], constraints.measure_factors(model, theta, m, kin)
         a, b = model.pairs.a[pair], model.pairs.b[pair]
         L = line(measures.kind[m], factors[1], factors[2])
         if order == 0:
-            between(adj_out.P, a, b, k, c, L)
-            pull_own(measures, model.pairs, theta, m, k, kin, c, scale6(none, L), adj_out.theta)
+            constraints.between(adj_out.P, a, b, k, c, L)
+            constraints.pull_own(measures, model.pairs, theta, m, k, kin, c, scale6(none, L), adj_out.theta)
         else:
-            L1, L2 = moving_line(model, theta, m, factors, kin)
+            L1, L2 = constraints.moving_line(model, theta, m, factors, kin)
             pull_line_rates(a, b, k, L, L1, L2, first, second, adj_out)
-            pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, adj_out.theta)
+            constraints.pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, adj_out.theta)
 
 
 @kernel
 def _pull_force(model, theta, t, f, k, c, motion, kin, adj_out):
     m = model.forces.measure[f]
-    _, by_g, by_g1 = along(model, kin, f)
+    _, by_g, by_g1 = along_measures.along(model, kin, f)
     pull_measure(model, theta, m, 0, k, by_g * c, motion, kin, adj_out)
     pull_measure(model, theta, m, 1, k, by_g1 * c, motion, kin, adj_out)
-    pull_along(model, theta, t, f, k, kin, c, adj_out.theta)
-    pull_to_signal(model, f, 0, k, c, adj_out)
+    along_measures.pull_along(model, theta, t, f, k, kin, c, adj_out.theta)
+    along_measures.pull_to_signal(model, f, 0, k, c, adj_out)
 
 
 @kernel
@@ -230,7 +194,7 @@ def _pull_kinetic_energy(model, theta, k, c, motion, kin, adj_out):
     for i in range(tree.parent.size):
         V = motion_at(kin.V, i)
         accumulate2(adj_out.D, i, k, c, inertia_apply(inertia_at(kin.inertia, i), V))
-        V = shift_motion(V, center_of_mass(tree, theta, kin, i))
+        V = shift_motion(V, values.center_of_mass(tree, theta, kin, i))
         half = scale6(0.25 * c, V)  # a half of V . dI V / 2
         pull_own_inertia(theta, tree.theta[i], k, row9(kin.R, i), half, V, half, V, adj_out.theta)
     for i in range(armatures.coordinate.size):
@@ -238,7 +202,7 @@ def _pull_kinetic_energy(model, theta, k, c, motion, kin, adj_out):
             j, o = armatures.coordinate[i], armatures.theta[i]
             add_to(adj_out.zd, j, k, theta[o] * zd[j] * c)
             add_to(adj_out.theta, o, k, 0.5 * zd[j] * zd[j] * c)
-    pull_elastic_kinetic(model, theta, k, c, motion, kin, adj_out)
+    deforming_bodies.pull_elastic_kinetic(model, theta, k, c, motion, kin, adj_out)
 
 
 @kernel
@@ -246,18 +210,18 @@ def _pull_potential_energy(model, theta, k, c, motion, kin, adj_out):
     """Without that of tyres and contacts."""
     tree, forces, gravity = model.tree, model.forces, load3(theta, GRAVITY)
     for i in range(tree.parent.size):
-        o, x = tree.theta[i], center_of_mass(tree, theta, kin, i)
+        o, x = tree.theta[i], values.center_of_mass(tree, theta, kin, i)
         m = theta[o + MASS]
         add_to(adj_out.theta, o + MASS, k, -dot3(gravity, x) * c)
         add3_to(adj_out.theta, GRAVITY, k, scale3(c, scale3(-m, x)))
         _pull_place(i, o + COM, k, x, scale3(c, scale3(-m, gravity)), kin, adj_out)
     for f in range(forces.kind.size):
         o, m = forces.theta[f], forces.measure[f]
-        if does_work(forces, f):
-            g, _ = value_and_rate(model, theta, m, motion, kin)
-            _, by_g = energy_along(model, theta, f, g)
+        if along_measures.does_work(forces, f):
+            g, _ = values.value_and_rate(model, theta, m, motion, kin)
+            _, by_g = along_measures.energy_along(model, theta, f, g)
             pull_measure(model, theta, m, 0, k, by_g * c, motion, kin, adj_out)
-            pull_energy_along(model, theta, f, k, g, c, adj_out.theta)
+            along_measures.pull_energy_along(model, theta, f, k, g, c, adj_out.theta)
         elif is_dead_load(model, f):
             b = model.pairs.b[forces.pair[f]]
             R, r = pose_of(kin, b)
@@ -278,20 +242,20 @@ def _pull_place(b, o, k, x, hat, kin, adj_out):
 def _pull_quantities(model, theta, t, f, k, hat, kin, adj_out):
     """Of all sensors of the force f on bodies, at once."""
     sensors, zero, asked = model.sensors, 0.0 * at(hat, 0, k), False
-    force, quantities = (zero, zero, zero), no_quantities(zero)
+    force, quantities = (zero, zero, zero), forces_on_bodies.no_quantities(zero)
     for s in range(sensors.kind.size):
-        first, reads = sensors.first[s], reads_part(sensors, s, f)
+        first, reads = sensors.first[s], values.reads_part(sensors, s, f)
         if not is_asked(hat, first, sensors.first[s + 1], k):
             continue
         if sensors.kind[s] == Sensor.TYRE and reads:
-            quantities, asked = with_quantity(quantities, sensors.order[s], at(hat, first, k)), True
+            quantities, asked = forces_on_bodies.with_quantity(quantities, sensors.order[s], at(hat, first, k)), True
         elif sensors.kind[s] == Sensor.FORCE_ON_BODY and reads:
             force, asked = add3(force, load3_of(hat, first, k)), True
         elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
-            quantities, asked = with_quantity(quantities, ENERGY, at(hat, first, k)), True
+            quantities, asked = forces_on_bodies.with_quantity(quantities, ENERGY, at(hat, first, k)), True
     if asked:
-        a, _ = bodies_of(model, f)
-        accumulate2(adj_out.P, a, k, 1.0, _turn(cross3(force_on_body(model, f, kin), force)))
+        a, _ = forces_on_bodies.bodies_of(model, f)
+        accumulate2(adj_out.P, a, k, 1.0, _turn(cross3(values.force_on_body(model, f, kin), force)))
         none = scale3(0.0, force)
         wrench = (force, none) if model.forces.kind[f] == Force.TORQUE else (none, force)  # as ``vector_of`` reads it
-        pull_force_on_bodies(model, theta, t, f, k, kin, wrench, quantities, adj_out)
+        forces_on_bodies.pull_force_on_bodies(model, theta, t, f, k, kin, wrench, quantities, adj_out)

@@ -11,47 +11,14 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vectors import add3, add3_to, cross3, dot3, load3, load3_of, point_of, rotate, row3, row9
-from mbsim_cli.kernels.algorithms.equations.along_measures import (
-    along,
-    does_work,
-    energy_along,
-    energy_own_along,
-    find_along,
-    own_along,
-    with_signal_variation,
-)
+from mbsim_cli.kernels.algorithms.equations import along_measures, constraints, forces_on_bodies
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
     vary_coordinate_measure,
     vary_geometric_measure,
 )
-from mbsim_cli.kernels.algorithms.equations.constraints import (
-    coordinate_measure,
-    coordinate_rates,
-    measure_factors,
-    measure_rates,
-)
 from mbsim_cli.kernels.algorithms.equations.forces import is_dead_load, measure_and_rate
-from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import (
-    bodies_of,
-    find_force_on_bodies,
-    has_quantities,
-    is_on_bodies,
-    quantities_of,
-    quantity,
-    vary_with_quantities,
-    vector_of,
-    wrench_on_bodies,
-)
 from mbsim_cli.kernels.algorithms.equations.residual_variation import inertia_variation
-from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
-    elastic_kinetic,
-    elastic_potential,
-    elastic_power,
-    elastic_strain,
-    vary_elastic_kinetic,
-    vary_elastic_potential,
-    vary_elastic_strain,
-)
+from mbsim_cli.kernels.algorithms.flexible import deforming_bodies
 from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
@@ -70,11 +37,11 @@ def sense(model, theta, t, motion, multiplier, kin, out):
     """All sensors, out (width,). Needs V and A of the motion in ``kin``, and leaves there ``kin.forces``."""
     sensors = model.sensors
     for f in range(model.forces.kind.size):
-        if is_on_bodies(model.forces.kind[f]):
-            find_force_on_bodies(model, theta, t, f, kin)
+        if forces_on_bodies.is_on_bodies(model.forces.kind[f]):
+            forces_on_bodies.find_force_on_bodies(model, theta, t, f, kin)
             for s in range(sensors.kind.size):
                 if sensors.kind[s] == Sensor.TYRE and reads_part(sensors, s, f):
-                    part = quantity(quantities_of(kin, f), sensors.order[s])
+                    part = forces_on_bodies.quantity(forces_on_bodies.quantities_of(kin, f), sensors.order[s])
                     out[sensors.first[s]] = part if f == sensors.index[s] else out[sensors.first[s]] + part
     for s in range(sensors.kind.size):
         first = sensors.first[s]
@@ -95,8 +62,8 @@ def sense(model, theta, t, motion, multiplier, kin, out):
         elif kind == Sensor.FORCE:
             f = sensors.index[s]
             g, g1 = value_and_rate(model, theta, model.forces.measure[f], motion, kin)
-            find_along(model, theta, t, f, g, g1, kin)
-            out[first], _, _ = along(model, kin, f)
+            along_measures.find_along(model, theta, t, f, g, g1, kin)
+            out[first], _, _ = along_measures.along(model, kin, f)
         elif kind == Sensor.MULTIPLIER:
             out[first] = multiplier[sensors.index[s]]
         elif kind == Sensor.KINETIC_ENERGY:
@@ -104,7 +71,7 @@ def sense(model, theta, t, motion, multiplier, kin, out):
         elif kind == Sensor.POTENTIAL_ENERGY:
             out[first] = potential_energy(model, theta, motion, kin)
         elif kind == Sensor.STRAIN_ENERGY:
-            out[first] = elastic_strain(model, theta, sensors.index[s], motion.z)
+            out[first] = deforming_bodies.elastic_strain(model, theta, sensors.index[s], motion.z)
         elif kind == Sensor.ATTITUDE:
             b = sensors.body[s]
             V = motion_at(kin.V, b)
@@ -190,13 +157,13 @@ def measure_of_order(model, theta, m, order, motion, kin):
     measures = model.measures
     if measures.pair[m] == NONE:
         if order == 0:
-            return coordinate_measure(measures, theta, m, motion.z)
-        rate, second = coordinate_rates(measures, theta, m, motion)
+            return constraints.coordinate_measure(measures, theta, m, motion.z)
+        rate, second = constraints.coordinate_rates(measures, theta, m, motion)
         return rate if order == 1 else second
-    factors = measure_factors(model, theta, m, kin)
+    factors = constraints.measure_factors(model, theta, m, kin)
     if order == 0:
         return factors[0]
-    rate, second = measure_rates(model, theta, m, factors, kin)
+    rate, second = constraints.measure_rates(model, theta, m, factors, kin)
     return rate if order == 1 else second
 
 
@@ -206,15 +173,15 @@ def value_and_rate(model, theta, m, motion, kin):
     if model.measures.pair[m] != NONE:
         g, g1, _ = measure_and_rate(model, theta, m, kin)
         return g, g1
-    g = coordinate_measure(model.measures, theta, m, motion.z)
-    g1, _ = coordinate_rates(model.measures, theta, m, motion)
+    g = constraints.coordinate_measure(model.measures, theta, m, motion.z)
+    g1, _ = constraints.coordinate_rates(model.measures, theta, m, motion)
     return g, g1
 
 
 @inlined
 def force_on_body(model, f, kin):
     """Force [N] that an element exerts on its second body, or torque [N m], global axes; needs ``kin.forces``."""
-    return vector_of(model, f, wrench_on_bodies(kin, f))
+    return forces_on_bodies.vector_of(model, f, forces_on_bodies.wrench_on_bodies(kin, f))
 
 
 @inlined
@@ -228,7 +195,7 @@ def kinetic_energy(model, theta, motion, kin):
         if model.armatures.stored[i]:
             rate = motion.zd[model.armatures.coordinate[i]]
             of_rotors += 0.5 * theta[model.armatures.theta[i]] * rate * rate
-    return total + of_rotors + elastic_kinetic(model, theta, motion, kin)
+    return total + of_rotors + deforming_bodies.elastic_kinetic(model, theta, motion, kin)
 
 
 @inlined
@@ -245,17 +212,17 @@ def potential_energy(model, theta, motion, kin):
     for i in range(model.tree.parent.size):
         total -= theta[model.tree.theta[i] + MASS] * dot3(g, center_of_mass(model.tree, theta, kin, i))
     for f in range(model.forces.kind.size):
-        if does_work(model.forces, f):
+        if along_measures.does_work(model.forces, f):
             value = measure_of_order(model, theta, model.forces.measure[f], 0, motion, kin)
-            stored, _ = energy_along(model, theta, f, value)
+            stored, _ = along_measures.energy_along(model, theta, f, value)
             total += stored
-        elif has_quantities(model.forces.kind[f]):
-            total += quantities_of(kin, f)[ENERGY]
+        elif forces_on_bodies.has_quantities(model.forces.kind[f]):
+            total += forces_on_bodies.quantities_of(kin, f)[ENERGY]
         elif is_dead_load(model, f):
             o = model.forces.theta[f]
             R, r = pose_of(kin, model.pairs.b[model.forces.pair[f]])
             total -= dot3(load3(theta, o + 3), point_of(R, r, load3(theta, o)))
-    return total + elastic_potential(model, theta, motion.z, kin)
+    return total + deforming_bodies.elastic_potential(model, theta, motion.z, kin)
 
 
 @inlined
@@ -264,21 +231,23 @@ def other_power(model, theta, t, motion, multiplier, kin):
     total = 0.0 * kin.V[0, 0]
     for f in range(model.forces.kind.size):
         kind = model.forces.kind[f]
-        if does_work(model.forces, f):
+        if along_measures.does_work(model.forces, f):
             g, g1 = value_and_rate(model, theta, model.forces.measure[f], motion, kin)
-            _, by_g = energy_along(model, theta, f, g)
-            find_along(model, theta, t, f, g, g1, kin)
-            Q, _, _ = along(model, kin, f)
+            _, by_g = along_measures.energy_along(model, theta, f, g)
+            along_measures.find_along(model, theta, t, f, g, g1, kin)
+            Q, _, _ = along_measures.along(model, kin, f)
             total += (Q + by_g) * g1
-        elif is_on_bodies(kind) and not is_dead_load(model, f):
-            a, b = bodies_of(model, f)
-            total += dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), wrench_on_bodies(kin, f))
-            if has_quantities(kind):
-                total += quantities_of(kin, f)[POWER]
+        elif forces_on_bodies.is_on_bodies(kind) and not is_dead_load(model, f):
+            a, b = forces_on_bodies.bodies_of(model, f)
+            total += dot6(
+                sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), forces_on_bodies.wrench_on_bodies(kin, f)
+            )
+            if forces_on_bodies.has_quantities(kind):
+                total += forces_on_bodies.quantities_of(kin, f)[POWER]
     for i in range(model.constraints.measure.size):
         _, rate, _ = law_value(model.laws, theta, model.constraints.law[i], t)
         total -= multiplier[i] * rate
-    return total + elastic_power(model, theta, motion.zd, kin)
+    return total + deforming_bodies.elastic_power(model, theta, motion.zd, kin)
 
 
 # Variations -----------------------------------------------------------------------------------------------------------
@@ -324,10 +293,10 @@ def _vary_sensor(model, theta, directions, t, s, g, motion, sens, kin, tw, out):
         put(out, first, k, _vary_kinetic_energy(model, theta, directions, g, k, motion, sens, kin, tw))
     elif kind == Sensor.POTENTIAL_ENERGY:
         value = _vary_potential_energy(model, theta, directions, g, k, motion, sens, kin, tw)
-        value += vary_elastic_potential(model, theta, directions, g, k, motion.z, sens, kin, tw)
+        value += deforming_bodies.vary_elastic_potential(model, theta, directions, g, k, motion.z, sens, kin, tw)
         put(out, first, k, value)
     elif kind == Sensor.STRAIN_ENERGY:
-        value = vary_elastic_strain(model, theta, directions, sensors.index[s], g, k, motion.z, sens)
+        value = deforming_bodies.vary_elastic_strain(model, theta, directions, sensors.index[s], g, k, motion.z, sens)
         put(out, first, k, value)
     elif kind == Sensor.ATTITUDE:
         b = sensors.body[s]
@@ -341,23 +310,25 @@ def _vary_quantities(model, theta, dtheta, t, kin, tw, out):
     """Variation of sensors of forces on bodies, each of which is varied once, and of the energy that they store."""
     sensors = model.sensors
     for f in range(model.forces.kind.size):
-        if is_on_bodies(model.forces.kind[f]) and is_sensed(sensors, f):
-            a, b = bodies_of(model, f)
+        if forces_on_bodies.is_on_bodies(model.forces.kind[f]) and is_sensed(sensors, f):
+            a, b = forces_on_bodies.bodies_of(model, f)
             for g in range(0, out.shape[1], width(out)):
                 k = block(out, g)
                 N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
-                wrench, quantities = vary_with_quantities(model, theta, dtheta, t, f, k, kin, tw, N, N1)
+                wrench, quantities = forces_on_bodies.vary_with_quantities(
+                    model, theta, dtheta, t, f, k, kin, tw, N, N1
+                )
                 turned = cross3(motion_at2(tw.N, a, k)[0], force_on_body(model, f, kin))
                 for s in range(sensors.kind.size):
                     first, further = sensors.first[s], f != sensors.index[s]
                     if sensors.kind[s] == Sensor.TYRE and reads_part(sensors, s, f):
-                        change = quantity(quantities, sensors.order[s])
+                        change = forces_on_bodies.quantity(quantities, sensors.order[s])
                         if further:
                             add_to(out, first, k, change)
                         else:
                             put(out, first, k, change)
                     elif sensors.kind[s] == Sensor.FORCE_ON_BODY and reads_part(sensors, s, f):
-                        change3 = add3(vector_of(model, f, wrench), turned)
+                        change3 = add3(forces_on_bodies.vector_of(model, f, wrench), turned)
                         if further:
                             add3_to(out, first, k, change3)
                         else:
@@ -421,11 +392,11 @@ def vary_any_measure(model, theta, directions, m, g, k, motion, sens, kin, tw, o
 @inlined
 def _vary_force(model, theta, directions, t, f, start, k, motion, sens, kin, tw):
     m = model.forces.measure[f]
-    _, by_g, by_g1 = along(model, kin, f)
+    _, by_g, by_g1 = along_measures.along(model, kin, f)
     dg = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 0)
     dg1 = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 1)
-    own = own_along(model, theta, directions.dtheta, t, f, k, kin)
-    return with_signal_variation(model, tw, f, 0, k, by_g * dg + by_g1 * dg1 + own)
+    own = along_measures.own_along(model, theta, directions.dtheta, t, f, k, kin)
+    return along_measures.with_signal_variation(model, tw, f, 0, k, by_g * dg + by_g1 * dg1 + own)
 
 
 @inlined
@@ -443,7 +414,9 @@ def _vary_kinetic_energy(model, theta, directions, g, k, motion, sens, kin, tw):
         if armatures.stored[i]:
             c, o = armatures.coordinate[i], armatures.theta[i]
             of_rotors += 0.5 * zd[c] * zd[c] * at(dtheta, o, k) + theta[o] * zd[c] * at(sens.zd, c, k)
-    return total + of_rotors + vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw)
+    return (
+        total + of_rotors + deforming_bodies.vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw)
+    )
 
 
 @inlined
@@ -462,11 +435,11 @@ def _vary_potential_energy(model, theta, directions, start, k, motion, sens, kin
         total -= at(dtheta, o + MASS, k) * dot3(gravity, x) + m * (dot3(d_gravity, x) + dot3(gravity, dx))
     for f in range(model.forces.kind.size):
         o, m = model.forces.theta[f], model.forces.measure[f]
-        if does_work(model.forces, f):
+        if along_measures.does_work(model.forces, f):
             g, _ = value_and_rate(model, theta, m, motion, kin)
-            _, by_g = energy_along(model, theta, f, g)
+            _, by_g = along_measures.energy_along(model, theta, f, g)
             dg = vary_any_measure(model, theta, directions, m, start, k, motion, sens, kin, tw, 0)
-            total += by_g * dg + energy_own_along(model, theta, dtheta, f, k, g)
+            total += by_g * dg + along_measures.energy_own_along(model, theta, dtheta, f, k, g)
         elif is_dead_load(model, f):
             b = model.pairs.b[model.forces.pair[f]]
             R, r = pose_of(kin, b)

@@ -14,16 +14,8 @@ from mbsim_cli.kernels.algebra.spatial import dot6, only6, rows_at, scale6, shif
 from mbsim_cli.kernels.algebra.vectors import cross3, load3, point_of, row3, scale3
 from mbsim_cli.kernels.algorithms.by_type import only_with
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
+from mbsim_cli.kernels.algorithms.equations import forces
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.forces import (
-    acts_on_bodies,
-    add_force_along_measure,
-    add_force_on_bodies,
-    measure_and_rate,
-    pull_forces,
-    vary_along_coordinates,
-    vary_one_force,
-)
 from mbsim_cli.kernels.algorithms.equations.forces_on_bodies import in_axes
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.equations.sensors import sense, value_and_rate, vary_sensors
@@ -128,9 +120,9 @@ def element_forces(model, theta, t, motion, kin, W_out, Q_out):
     find_signals(model, theta, t, motion, kin)
     for f in range(model.forces.kind.size):
         if model.forces.measure[f] != NONE:
-            add_force_along_measure(model, theta, t, f, motion, kin, W_out, Q_out)
+            forces.add_force_along_measure(model, theta, t, f, motion, kin, W_out, Q_out)
         else:
-            add_force_on_bodies(model, theta, t, f, kin, W_out)
+            forces.add_force_on_bodies(model, theta, t, f, kin, W_out)
 
 
 @kernel
@@ -139,17 +131,19 @@ def vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dG
     dtheta = directions.dtheta
     vary_signals(model, theta, directions, t, motion, change, kin, tw)
     for f in range(model.forces.kind.size):
-        if acts_on_bodies(model, f):
-            vary_one_force(model, theta, directions, t, f, kin, tw)
+        if forces.acts_on_bodies(model, f):
+            forces.vary_one_force(model, theta, directions, t, f, kin, tw)
         else:
             for g in range(0, change.z.shape[1], width(change.z)):
-                vary_along_coordinates(model, theta, dtheta, t, f, block(change.z, g), motion, change, kin, tw, dG_out)
+                forces.vary_along_coordinates(
+                    model, theta, dtheta, t, f, block(change.z, g), motion, change, kin, tw, dG_out
+                )
 
 
 @inlined
 def pull_element_forces(model, theta, t, motion, kin, virtual, adj_out):
     """Add the pull-back of -W . U, and of -Q . mu of forces on coordinates; needs ``element_forces`` at the state."""
-    pull_forces(model, theta, t, motion, kin, virtual, adj_out)
+    forces.pull_forces(model, theta, t, motion, kin, virtual, adj_out)
     pull_signals(model, theta, t, motion, kin, adj_out)
 
 
@@ -227,7 +221,7 @@ def unit_force(model, theta, f, j, kin):
     """Pair of a force on bodies, and the wrench about the origin of one unit of its component j."""
     m = model.forces.measure[f]
     if m != NONE:
-        _, _, L = measure_and_rate(model, theta, m, kin)
+        _, _, L = forces.measure_and_rate(model, theta, m, kin)
         return model.measures.pair[m], L
     pair = model.forces.pair[f]
     R, r = pose_of(kin, model.pairs.b[pair])

@@ -7,20 +7,15 @@ the forces of bodies that deform, and bring virtual motions to columns and the v
 """
 
 from mbsim_cli.kernels.algorithms.by_type import with_columns
+from mbsim_cli.kernels.algorithms.flexible import node_columns
 from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import flexible_forces
-from mbsim_cli.kernels.algorithms.flexible.node_columns import (
-    apply_columns,
-    spread_columns,
-    vary_motion_of_columns,
-    vary_rows,
-)
 from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, LoadedMotion, Motion, Virtual, motion_alone
 
 
 @with_columns(lambda model, state, kin, comp: motion_alone(state))
 def columns_at_rest(model, state, kin, comp):
     """Accelerations of columns of a system at rest."""
-    apply_columns(model.tree, kin.rows, state.zdd, comp.equations.x[0])
+    node_columns.apply_columns(model.tree, kin.rows, state.zdd, comp.equations.x[0])
     return Motion(kin.motion.z, comp.zero, comp.equations.x[0])
 
 
@@ -34,7 +29,9 @@ def motion_of(model, state, kin):
 def columns_varied(model, theta, directions, state, sens, tw):
     """Vary the motion of columns."""
     change = motion_alone(tw.change)
-    vary_motion_of_columns(model.tree, theta, directions.dtheta, motion_alone(state), motion_alone(sens), change)
+    node_columns.vary_motion_of_columns(
+        model.tree, theta, directions.dtheta, motion_alone(state), motion_alone(sens), change
+    )
     return change
 
 
@@ -90,7 +87,7 @@ def elastic_forces(model, theta, kin, comp):
 @with_columns(lambda model, kin, virtual: None)
 def spread_virtual(model, kin, virtual):
     """Give columns a virtual motion."""
-    spread_columns(model.tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
+    node_columns.spread_columns(model.tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
 
 
 # To coordinates -------------------------------------------------------------------------------------------------------
@@ -99,4 +96,4 @@ def spread_virtual(model, kin, virtual):
 @with_columns(lambda model, theta, dtheta, z, dz, kin, comp, tw, dG_out: None)
 def bring_variation(model, theta, dtheta, z, dz, kin, comp, tw, dG_out):
     """The variation of the residual's rows of coordinates."""
-    vary_rows(model.tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, dG_out)
+    node_columns.vary_rows(model.tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, dG_out)

@@ -32,15 +32,8 @@ from mbsim_cli.kernels.algebra.vectors import (
     unrotate,
 )
 from mbsim_cli.kernels.algorithms.by_type import with_elastic
-from mbsim_cli.kernels.algorithms.motion.about_origin import (
-    apply_to_body,
-    apply_to_body2,
-    at_origin,
-    at_origin2,
-    column_at_origin,
-    pose_of,
-    spread,
-)
+from mbsim_cli.kernels.algorithms.motion import about_origin
+from mbsim_cli.kernels.algorithms.motion.about_origin import at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import (
     COLUMN_S,
     COLUMN_X,
@@ -52,29 +45,8 @@ from mbsim_cli.kernels.algorithms.motion.workspace import (
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
-from mbsim_cli.kernels.elements.flexible_energy import (
-    flexible_kinetic,
-    flexible_moment,
-    flexible_power_lost,
-    flexible_strain,
-    pull_flexible_kinetic,
-    pull_flexible_moment,
-    pull_flexible_strain,
-    vary_flexible_kinetic,
-    vary_flexible_moment,
-    vary_flexible_strain,
-)
-from mbsim_cli.kernels.elements.flexible_inertia import (
-    couple_modes,
-    flexible_force,
-    flexible_shape,
-    flexible_slopes,
-    flexible_tangent,
-    frame_inertia,
-    pull_flexible,
-    put_modes,
-    vary_flexible,
-)
+from mbsim_cli.kernels.elements import flexible_energy, flexible_inertia
+from mbsim_cli.kernels.elements.flexible_inertia import flexible_slopes
 from mbsim_cli.kernels.elements.flexible_work import modes_of
 from mbsim_cli.model.layout import GRAVITY
 
@@ -84,8 +56,8 @@ def frame_of(tree, kin, f):
     """Axes and origin of the frame of flexible body f; in these axes w, v, and accelerations, linear less gravity."""
     i = tree.flexible[f]
     R, r = pose_of(kin, i)
-    w, v = shift_motion(at_origin(kin.V, kin, i), r)
-    alpha, a = shift_motion(at_origin(kin.A, kin, i), r)
+    w, v = shift_motion(about_origin.at_origin(kin.V, kin, i), r)
+    alpha, a = shift_motion(about_origin.at_origin(kin.A, kin, i), r)
     return R, r, unrotate(R, w), unrotate(R, v), unrotate(R, alpha), unrotate(R, add3(a, cross3(w, v)))
 
 
@@ -119,7 +91,7 @@ def _in_body(R, r, x):
 def shape_bodies(model, theta, z, kin):
     """Leave what ``add_flexible_mass`` reads."""
     for f in range(model.tree.flexible.size):
-        flexible_shape(model.tree, theta, f, of_position(z), kin.elastic)
+        flexible_inertia.flexible_shape(model.tree, theta, f, of_position(z), kin.elastic)
 
 
 @kernel
@@ -131,18 +103,18 @@ def flexible_forces(model, theta, motion, kin, comp, G_out):
     tree = model.tree
     for f in range(tree.flexible.size):
         R, r, w, _, alpha, a = frame_of(tree, kin, f)
-        wrench = flexible_force(tree, theta, f, (w, alpha, a), motion, kin.elastic, True, G_out)
+        wrench = flexible_inertia.flexible_force(tree, theta, f, (w, alpha, a), motion, kin.elastic, True, G_out)
         on_frame = scale6(-1.0, to_origin(R, r, wrench))
         store(comp.on_frame, f, on_frame)
-        apply_to_body(comp.W, kin, tree.flexible[f], 1.0, on_frame)
+        about_origin.apply_to_body(comp.W, kin, tree.flexible[f], 1.0, on_frame)
 
 
 @inlined
 def take_at_rest(tree, theta, f, motion, kin, comp, W_out):
     """Subtract from W (nb + 1, 6) the wrench of body f in a ``motion`` without rates; leaves ``kin.elastic``."""
     R, r, w, _, alpha, a = frame_of(tree, kin, f)
-    wrench = flexible_force(tree, theta, f, (w, alpha, a), motion, kin.elastic, False, comp.scratch)
-    apply_to_body(W_out, kin, tree.flexible[f], -1.0, to_origin(R, r, wrench))
+    wrench = flexible_inertia.flexible_force(tree, theta, f, (w, alpha, a), motion, kin.elastic, False, comp.scratch)
+    about_origin.apply_to_body(W_out, kin, tree.flexible[f], -1.0, to_origin(R, r, wrench))
 
 
 @inlined
@@ -154,7 +126,7 @@ def resting_force(tree, theta, f, A, motion, kin, comp):
     R, r = pose_of(kin, tree.flexible[f])
     alpha, a = _in_body(R, r, A)
     turning = scale3(0.0, alpha), alpha, a
-    wrench = flexible_force(tree, theta, f, turning, motion, kin.elastic, False, comp.scratch)
+    wrench = flexible_inertia.flexible_force(tree, theta, f, turning, motion, kin.elastic, False, comp.scratch)
     flexible_slopes(tree, theta, f, turning, motion, kin.elastic, False)
     return to_origin(R, r, wrench)
 
@@ -167,7 +139,7 @@ def vary_resting_force(tree, theta, directions, f, g, k, A, dA, motion, dz, kin,
     (alpha, a), (dalpha, da) = _in_body(R, r, A), _in_body(R, r, dA)
     turning = scale3(0.0, alpha), alpha, a
     d_turning, change = (scale3(0.0, dalpha), dalpha, da), Motion(dz, touch.still, touch.still)
-    dW = vary_flexible(
+    dW = flexible_inertia.vary_flexible(
         tree, theta, dtheta, touch.flexible[f, g], f, k, turning, motion, d_turning, change, kin.elastic, False, dG_out
     )
     return to_origin(R, r, dW)
@@ -198,7 +170,7 @@ def add_flexible_tangent(model, theta, beta, gamma, state, kin, comp, T_out):
         R, r, w, v, alpha, a = frame_of(tree, kin, f)
         n, c, _ = modes_of(tree, f)
         flexible_slopes(tree, theta, f, (w, alpha, a), motion_alone(state), kin.elastic, True)
-        flexible_tangent(tree, theta, f, beta, gamma, w, kin.elastic, comp.D)
+        flexible_inertia.flexible_tangent(tree, theta, f, beta, gamma, w, kin.elastic, comp.D)
         _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out)
         for k in range(n):
             wrench = to_origin(R, r, rows_at(comp.D, 0, 9 + k))
@@ -220,7 +192,9 @@ def _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out):
         Y, X = only6(rows_at(comp.columns, COLUMN_Y, k), bits), only6(rows_at(comp.columns, COLUMN_X, k), bits)
         dw, dalpha, da = change_in_body(R, r, w, v, Y, X)
         dW = scale6(-1.0, to_origin(R, r, changed_wrench(comp.D, dalpha, da, dw)))
-        spread(model.pairs, pair, comp, s, N, on_frame, add6(dW, cross_force(N, on_frame)), T_out)  # a is the ground
+        about_origin.spread(
+            model.pairs, pair, comp, s, N, on_frame, add6(dW, cross_force(N, on_frame)), T_out
+        )  # a is the ground
         for j in range(n):
             add_to(T_out, c + j, k, changed_row(comp.D, 6 + j, dalpha, da, dw))
 
@@ -251,13 +225,13 @@ def add_flexible_mass(model, theta, kin, M_out):
         first, last = pairs.first[tree.pair[f]], pairs.first[tree.pair[f] + 1]
         for place in range(first, last):
             c = pairs.column[place]
-            turned, moved = _in_body(R, r, column_at_origin(kin.S, tree, kin, c))
-            on_frame = to_origin(R, r, frame_inertia(kin.elastic, f, turned, moved))
+            turned, moved = _in_body(R, r, about_origin.column_at_origin(kin.S, tree, kin, c))
+            on_frame = to_origin(R, r, flexible_inertia.frame_inertia(kin.elastic, f, turned, moved))
             for other in range(first, last):
                 j = pairs.column[other]
-                M_out[j, c] += dot6(column_at_origin(kin.S, tree, kin, j), on_frame)
-            couple_modes(tree, f, c, turned, moved, kin.elastic, M_out)
-        put_modes(tree, theta, f, M_out)
+                M_out[j, c] += dot6(about_origin.column_at_origin(kin.S, tree, kin, j), on_frame)
+            flexible_inertia.couple_modes(tree, f, c, turned, moved, kin.elastic, M_out)
+        flexible_inertia.put_modes(tree, theta, f, M_out)
 
 
 @with_elastic(lambda model, theta, directions, motion, change, kin, tw, dG_out: None)
@@ -275,11 +249,11 @@ def vary_flexible_forces(model, theta, directions, motion, change, kin, tw, dG_o
             k = block(dtheta, g)
             N1, N2 = at_origin2(tw.N1, kin, i, k), at_origin2(tw.N2, kin, i, k)
             d_turning = change_in_body(R, r, w, v, N1, N2)
-            dW = vary_flexible(
+            dW = flexible_inertia.vary_flexible(
                 tree, theta, dtheta, touch.flexible[f, g], f, k, turning, motion, d_turning, change, kin.elastic, True,
                 dG_out,
             )  # fmt: skip
-            apply_to_body2(tw.F, kin, i, k, 1.0, to_origin(R, r, dW))
+            about_origin.apply_to_body2(tw.F, kin, i, k, 1.0, to_origin(R, r, dW))
 
 
 # Elastic energies -----------------------------------------------------------------------------------------------------
@@ -293,14 +267,14 @@ def elastic_kinetic(model, theta, motion, kin):
     tree, total = model.tree, 0.0 * kin.V[0, 0]
     for f in range(tree.flexible.size):
         _, _, w, v, _, _ = frame_of(tree, kin, f)
-        total += flexible_kinetic(tree, theta, f, (w, v), motion)
+        total += flexible_energy.flexible_kinetic(tree, theta, f, (w, v), motion)
     return total
 
 
 @with_elastic(lambda model, theta, f, z: 0.0)
 def elastic_strain(model, theta, f, z):
     """Strain energy of flexible body f."""
-    return flexible_strain(model.tree, theta, f, z)
+    return flexible_energy.flexible_strain(model.tree, theta, f, z)
 
 
 @with_elastic(lambda model, theta, z, kin: 0.0)
@@ -309,8 +283,8 @@ def elastic_potential(model, theta, z, kin):
     tree, total, gravity = model.tree, 0.0 * kin.V[0, 0], load3(theta, GRAVITY)
     for f in range(tree.flexible.size):
         R, r, _, _, _, _ = frame_of(tree, kin, f)
-        mass, moment = flexible_moment(tree, theta, f, z)
-        total += flexible_strain(tree, theta, f, z) - dot3(gravity, axpy3(mass, r, rotate(R, moment)))
+        mass, moment = flexible_energy.flexible_moment(tree, theta, f, z)
+        total += flexible_energy.flexible_strain(tree, theta, f, z) - dot3(gravity, axpy3(mass, r, rotate(R, moment)))
     return total
 
 
@@ -319,7 +293,7 @@ def elastic_power(model, theta, zd, kin):
     """Power of the damping of bodies that deform."""
     tree, total = model.tree, 0.0 * kin.V[0, 0]
     for f in range(tree.flexible.size):
-        total += flexible_power_lost(tree, theta, f, zd)
+        total += flexible_energy.flexible_power_lost(tree, theta, f, zd)
     return total
 
 
@@ -332,7 +306,7 @@ def vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw):
         R, r, w, v, _, _ = frame_of(tree, kin, f)
         dV, change = _in_body(R, r, at_origin2(tw.N1, kin, tree.flexible[f], k)), motion_alone(sens)
         touched = touch.flexible[f, g]
-        total += vary_flexible_kinetic(tree, theta, dtheta, touched, f, k, (w, v), motion, dV, change)
+        total += flexible_energy.vary_flexible_kinetic(tree, theta, dtheta, touched, f, k, (w, v), motion, dV, change)
     return total
 
 
@@ -340,7 +314,7 @@ def vary_elastic_kinetic(model, theta, directions, g, k, motion, sens, kin, tw):
 def vary_elastic_strain(model, theta, directions, f, g, k, z, sens):
     """Variation k of ``elastic_strain``."""
     dtheta, touch = directions.dtheta, directions.touch
-    return vary_flexible_strain(model.tree, theta, dtheta, touch.flexible[f, g], f, k, z, sens.z)
+    return flexible_energy.vary_flexible_strain(model.tree, theta, dtheta, touch.flexible[f, g], f, k, z, sens.z)
 
 
 @with_elastic(lambda model, theta, directions, g, k, z, sens, kin, tw: 0.0)
@@ -352,12 +326,12 @@ def vary_elastic_potential(model, theta, directions, g, k, z, sens, kin, tw):
     for f in range(tree.flexible.size):
         touched = touch.flexible[f, g]
         R, r, _, _, _, _ = frame_of(tree, kin, f)
-        mass, moment = flexible_moment(tree, theta, f, z)
-        d_mass, d_moment = vary_flexible_moment(tree, theta, dtheta, touched, f, k, z, sens.z)
+        mass, moment = flexible_energy.flexible_moment(tree, theta, f, z)
+        d_mass, d_moment = flexible_energy.vary_flexible_moment(tree, theta, dtheta, touched, f, k, z, sens.z)
         moment, d_moment = rotate(R, moment), rotate(R, d_moment)
         turn, shift = shift_motion(at_origin2(tw.N, kin, tree.flexible[f], k), r)
         moved = add3(axpy3(mass, shift, cross3(turn, moment)), axpy3(d_mass, r, d_moment))
-        total += vary_flexible_strain(tree, theta, dtheta, touched, f, k, z, sens.z)
+        total += flexible_energy.vary_flexible_strain(tree, theta, dtheta, touched, f, k, z, sens.z)
         total -= dot3(d_gravity, axpy3(mass, r, moment)) + dot3(gravity, moved)
     return total
 
@@ -392,7 +366,7 @@ def pull_flexible_bodies(model, theta, motion, stiff, kin, virtual, adj_out):
         for g in range(0, virtual.each.size, width(virtual.each)):
             k = block(virtual.each, g)
             U = _in_body(R, r, motion_at2(virtual.U, i, k))
-            of_w, of_alpha, of_a = pull_flexible(
+            of_w, of_alpha, of_a = flexible_inertia.pull_flexible(
                 tree, theta, f, k, U, virtual.mu, turning, motion, kin.elastic, stiff, adj_out
             )
             # the body sees N'_w, N''_w + N'_w x w, and N'' of its origin + 2 N'_w x v
@@ -408,7 +382,7 @@ def pull_elastic_kinetic(model, theta, k, c, motion, kin, adj_out):
     tree = model.tree
     for f in range(tree.flexible.size):
         R, r, w, v, _, _ = frame_of(tree, kin, f)
-        of_V = pull_flexible_kinetic(tree, theta, f, k, c, (w, v), motion, adj_out)
+        of_V = flexible_energy.pull_flexible_kinetic(tree, theta, f, k, c, (w, v), motion, adj_out)
         accumulate2(adj_out.D, tree.flexible[f], k, 1.0, to_origin(R, r, of_V))
 
 
@@ -418,10 +392,12 @@ def pull_elastic_potential(model, theta, k, c, z, kin, adj_out):
     tree, gravity = model.tree, load3(theta, GRAVITY)
     for f in range(tree.flexible.size):
         R, r, _, _, _, _ = frame_of(tree, kin, f)
-        mass, moment = flexible_moment(tree, theta, f, z)
+        mass, moment = flexible_energy.flexible_moment(tree, theta, f, z)
         moment, hat = rotate(R, moment), scale3(c, scale3(-1.0, gravity))
-        pull_flexible_strain(tree, theta, f, k, c, z, adj_out.z, adj_out.theta)
-        pull_flexible_moment(tree, theta, f, k, dot3(r, hat), unrotate(R, hat), z, adj_out.z, adj_out.theta)
+        flexible_energy.pull_flexible_strain(tree, theta, f, k, c, z, adj_out.z, adj_out.theta)
+        flexible_energy.pull_flexible_moment(
+            tree, theta, f, k, dot3(r, hat), unrotate(R, hat), z, adj_out.z, adj_out.theta
+        )
         add3_to(adj_out.theta, GRAVITY, k, scale3(c, scale3(-1.0, axpy3(mass, r, moment))))
         force = scale3(mass, hat)
         accumulate2(adj_out.P, tree.flexible[f], k, 1.0, (add3(cross3(r, force), cross3(moment, hat)), force))
@@ -430,4 +406,4 @@ def pull_elastic_potential(model, theta, k, c, z, kin, adj_out):
 @with_elastic(lambda model, theta, f, k, c, z, adj_out: None)
 def pull_elastic_strain(model, theta, f, k, c, z, adj_out):
     """Add the pull-back of c times the strain energy of body f."""
-    pull_flexible_strain(model.tree, theta, f, k, c, z, adj_out.z, adj_out.theta)
+    flexible_energy.pull_flexible_strain(model.tree, theta, f, k, c, z, adj_out.z, adj_out.theta)

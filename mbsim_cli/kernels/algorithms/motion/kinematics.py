@@ -26,14 +26,8 @@ from mbsim_cli.kernels.algebra.vectors import (
     unrotate,
 )
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.elements.columns import (
-    euler_column,
-    euler_column_rate,
-    euler_column_second_rate,
-    is_euler,
-    is_translation,
-    load4,
-)
+from mbsim_cli.kernels.elements import columns
+from mbsim_cli.kernels.elements.columns import load4
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, P_C, P_P, R_C, R_P
 
@@ -55,16 +49,16 @@ def position_kinematics(tree, theta, z, at_center, kin):
         point = add3(row3(kin.r, p, 0), rotate(parent_R, load3(theta, o + P_P)))
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
             kind = tree.column_kind[c]
-            if is_translation(kind):
+            if columns.is_translation(kind):
                 axis = column9(R, kind)
                 point = axpy3(z[c], axis, point)
                 store(kin.S, c, (axis, point))
             elif kind == Column.EULER_0:
                 e = load4(z, c)
                 for j in range(4):
-                    store(kin.S, c + j, (rotate(R, euler_column(e, j)), point))
+                    store(kin.S, c + j, (rotate(R, columns.euler_column(e, j)), point))
                 R = matmul9(R, euler_rotation(e))
-            elif not is_euler(kind):
+            elif not columns.is_euler(kind):
                 axis = kind - Column.ROTATION_X
                 store(kin.S, c, (column9(R, axis), point))
                 R = turn_columns(R, axis, z[c])
@@ -79,7 +73,7 @@ def position_kinematics(tree, theta, z, at_center, kin):
         place_inertia(theta, o, i, R, sub3(center, ref), kin)
         for c in range(tree.first_column[i], tree.first_column[i + 1]):  # from axes and points
             axis = row3(kin.S, c, 0)
-            if is_translation(tree.column_kind[c]):
+            if columns.is_translation(tree.column_kind[c]):
                 store(kin.S, c, (scale3(0.0, axis), axis))
             else:
                 store(kin.S, c, (axis, cross3(sub3(row3(kin.S, c, 3), ref), axis)))
@@ -117,10 +111,10 @@ def motion_kinematics(tree, theta, motion, kin):
                 e, e1 = load4(motion.z, c), load4(motion.zd, c)
                 for j in range(4):
                     S, rate = motion_at(kin.S, c + j), motion.zd[c + j]
-                    S1 = add6(cross_motion(base_V, S), in_frame(frame, euler_column_rate(e, e1, j)))
+                    S1 = add6(cross_motion(base_V, S), in_frame(frame, columns.euler_column_rate(e, e1, j)))
                     store(kin.S1, c + j, S1)
                     V, A = axpy6(rate, S, V), axpy6(motion.zdd[c + j], S, axpy6(rate, S1, A))
-            elif not is_euler(kind):
+            elif not columns.is_euler(kind):
                 S, rate = motion_at(kin.S, c), motion.zd[c]
                 S1 = cross_motion(V, S)
                 store(kin.S1, c, S1)
@@ -144,7 +138,7 @@ def column_kinematics(tree, theta, motion, kin):
                 for j in range(4):
                     V, A = _before_column(motion, kin, c - j, V, A)
                 _euler_second_rates(tree, theta, motion, kin, i, c - 3, V, A)
-            elif not is_euler(kind):
+            elif not columns.is_euler(kind):
                 S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
                 store(kin.S2, c, add6(cross_motion(A, S), cross_motion(V, S1)))
                 if c > first:
@@ -165,8 +159,8 @@ def _euler_second_rates(tree, theta, motion, kin, i, c, V, A):
     e, e1, e2 = load4(motion.z, c), load4(motion.zd, c), load4(motion.zdd, c)
     for j in range(4):
         S, S1 = motion_at(kin.S, c + j), motion_at(kin.S1, c + j)
-        twice = add6(S1, in_frame(frame, euler_column_rate(e, e1, j)))
-        own = in_frame(frame, euler_column_second_rate(e, e1, e2, j))
+        twice = add6(S1, in_frame(frame, columns.euler_column_rate(e, e1, j)))
+        own = in_frame(frame, columns.euler_column_second_rate(e, e1, e2, j))
         store(kin.S2, c + j, add6(add6(cross_motion(A, S), cross_motion(V, twice)), own))
 
 

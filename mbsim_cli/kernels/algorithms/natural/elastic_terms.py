@@ -22,43 +22,17 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, load3, row3, rows3, scale3, sub3, unrotate
 from mbsim_cli.kernels.algorithms.by_type import only_with, with_elastic
-from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
-    change_in_body,
-    changed_row,
-    changed_wrench,
-    flexible_forces,
-    frame_of,
-    resting_force,
-    shape_bodies,
-    take_at_rest,
-    to_origin,
-    vary_resting_force,
-)
+from mbsim_cli.kernels.algorithms.flexible import deforming_bodies
 from mbsim_cli.kernels.algorithms.motion.about_origin import apply_to_body, apply_to_body2, pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone, of_position
-from mbsim_cli.kernels.algorithms.natural.linear_poses import (
-    POSE,
-    columns_in,
-    columns_of,
-    half_turn,
-    moved_by,
-    store_pose,
-    twist_of,
-)
+from mbsim_cli.kernels.algorithms.natural import linear_poses
+from mbsim_cli.kernels.algorithms.natural.linear_poses import POSE, columns_of, half_turn
 from mbsim_cli.kernels.algorithms.natural.variation import columns2, vary_linear
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, as_column, at, block, width
+from mbsim_cli.kernels.elements import flexible_nodes
 from mbsim_cli.kernels.elements.flexible_inertia import flexible_slopes, flexible_tangent
-from mbsim_cli.kernels.elements.flexible_nodes import (
-    bent,
-    pull_slopes,
-    pull_zeta,
-    slope,
-    vary_slope,
-    vary_zeta,
-    zeta,
-    zeta_rates,
-)
+from mbsim_cli.kernels.elements.flexible_nodes import slope, zeta_rates
 from mbsim_cli.kernels.elements.flexible_work import modes_of
 from mbsim_cli.kernels.elements.measures import wrap_angle
 from mbsim_cli.model.codes import Measure
@@ -76,7 +50,7 @@ def keep_coordinates(model, z, kin):
 @with_elastic(lambda model, theta, kin: None)
 def shape_frames(model, theta, kin):
     """``shape_bodies`` where bodies were placed."""
-    shape_bodies(model, theta, kin.z, kin)
+    deforming_bodies.shape_bodies(model, theta, kin.z, kin)
 
 
 @with_elastic(lambda model, theta, state, kin, comp, Q_out: None)
@@ -88,7 +62,7 @@ def natural_elastic_forces(model, theta, state, kin, comp, Q_out):
         for j in range(form[1]):
             Q_out[form[0] + j] += pull * slope(theta, form, j, z)
     clear(comp.rows)
-    flexible_forces(model, theta, Motion(kin.z, state.zd, state.zdd), kin, comp, comp.rows)
+    deforming_bodies.flexible_forces(model, theta, Motion(kin.z, state.zd, state.zdd), kin, comp, comp.rows)
 
 
 @with_elastic(lambda model, comp, G_out: None)
@@ -108,8 +82,8 @@ def _place_twists(tree, theta, i, kin, out):
     """Twists (k, 6) of the k coordinates of body i."""
     for j in range(tree.first[i + 1] - tree.first[i]):
         o = _own(tree, i, j)
-        a, b, c = columns_in(theta, o)
-        store(out, j, twist_of(kin.pose, i, load3(theta, o), a, b, c))
+        a, b, c = linear_poses.columns_in(theta, o)
+        store(out, j, linear_poses.twist_of(kin.pose, i, load3(theta, o), a, b, c))
 
 
 @_with_elastic(lambda tree, theta, kin, comp, M_out: None)
@@ -150,13 +124,13 @@ def add_natural_elastic_tangent(tree, theta, beta, gamma, state, multiplier, kin
     """
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
-        R, r, w, v, alpha, a = frame_of(tree, kin, f)
+        R, r, w, v, alpha, a = deforming_bodies.frame_of(tree, kin, f)
         flexible_slopes(tree, theta, f, (w, alpha, a), motion_alone(state), kin.elastic, True)
         flexible_tangent(tree, theta, f, beta, gamma, w, kin.elastic, comp.D)
         _place_twists(tree, theta, i, kin, comp.moves)
         for j in range(tree.first[i + 1] - tree.first[i]):
             N1, N2 = _changes(theta, _own(tree, i, j), i, beta, gamma, motion_at(comp.moves, j), kin)
-            dw, dalpha, da = change_in_body(R, r, w, v, N1, N2)
+            dw, dalpha, da = deforming_bodies.change_in_body(R, r, w, v, N1, N2)
             _add_column(tree, f, j, R, r, dalpha, da, dw, comp, T_out)
         _elastic_columns(tree, f, R, r, comp, T_out)
     add_weld_tangent(tree, theta, gamma, state.z, multiplier, T_out)
@@ -165,7 +139,7 @@ def add_natural_elastic_tangent(tree, theta, beta, gamma, state, multiplier, kin
 @inlined
 def _changes(theta, o, i, beta, gamma, S, kin):
     """N', N'' of body i as a coordinate with the twist S moves by gamma, its rate by beta, its acceleration by one."""
-    dr, L, V, A = load3(theta, o), columns_in(theta, o), motion_at(kin.V, i), motion_at(kin.A, i)
+    dr, L, V, A = load3(theta, o), linear_poses.columns_in(theta, o), motion_at(kin.V, i), motion_at(kin.A, i)
     r, r1, R = row3(kin.pose, i, 0), row3(kin.rate, i, 0), columns_of(kin.pose, i)
     own, N = half_turn(R, L), scale6(gamma, S)
     dw = axpy3(gamma, half_turn(L, columns_of(kin.rate, i)), scale3(beta, own))
@@ -181,11 +155,14 @@ def _changes(theta, o, i, beta, gamma, S, kin):
 def _add_column(tree, f, j, R, r, dalpha, da, dw, comp, T_out):
     """Add the column of the j-th coordinate of the frame of body f, which changes its motion by dalpha, da, dw."""
     i, (n, c, _) = tree.flexible[f], modes_of(tree, f)
-    column, wrench = tree.column[tree.first[i] + j], to_origin(R, r, changed_wrench(comp.D, dalpha, da, dw))
+    column, wrench = (
+        tree.column[tree.first[i] + j],
+        deforming_bodies.to_origin(R, r, deforming_bodies.changed_wrench(comp.D, dalpha, da, dw)),
+    )
     for l in range(tree.first[i + 1] - tree.first[i]):
         T_out[tree.column[tree.first[i] + l], column] += dot6(motion_at(comp.moves, l), wrench)
     for l in range(n):
-        T_out[c + l, column] += changed_row(comp.D, 6 + l, dalpha, da, dw)
+        T_out[c + l, column] += deforming_bodies.changed_row(comp.D, 6 + l, dalpha, da, dw)
 
 
 @inlined
@@ -193,7 +170,7 @@ def _elastic_columns(tree, f, R, r, comp, T_out):
     """Add the columns of the elastic coordinates of body f."""
     i, (n, c, _) = tree.flexible[f], modes_of(tree, f)
     for k in range(n):
-        wrench = to_origin(R, r, rows_at(comp.D, 0, 9 + k))
+        wrench = deforming_bodies.to_origin(R, r, rows_at(comp.D, 0, 9 + k))
         for l in range(tree.first[i + 1] - tree.first[i]):
             T_out[tree.column[tree.first[i] + l], c + k] += dot6(motion_at(comp.moves, l), wrench)
         for l in range(n):
@@ -211,20 +188,20 @@ def vary_elastic_rest(model, theta, directions, z, x, dz, kin, comp, tw, dG_out)
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
         second, A = _resting_motion(tree, theta, i, x, kin)
-        apply_to_body(comp.held, kin, i, -1.0, resting_force(tree, theta, f, A, motion, kin, comp))
+        apply_to_body(comp.held, kin, i, -1.0, deforming_bodies.resting_force(tree, theta, f, A, motion, kin, comp))
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             change = vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, x, touch.still)
             dA = _resting_change(i, k, kin, tw, A, second, change)
-            dF = vary_resting_force(tree, theta, directions, f, g, k, A, dA, motion, dz, kin, dG_out)
+            dF = deforming_bodies.vary_resting_force(tree, theta, directions, f, g, k, A, dA, motion, dz, kin, dG_out)
             apply_to_body2(tw.F, kin, i, k, 1.0, dF)
 
 
 @inlined
 def _resting_motion(tree, theta, i, x, kin):
     """Accelerations of the pose of body i without velocities, and their twist."""
-    second = moved_by(tree, theta, i, 0, as_column(x), 0.0 * theta[tree.pose[i]])
-    return second, twist_of(kin.pose, i, second[0], second[1], second[2], second[3])
+    second = linear_poses.moved_by(tree, theta, i, 0, as_column(x), 0.0 * theta[tree.pose[i]])
+    return second, linear_poses.twist_of(kin.pose, i, second[0], second[1], second[2], second[3])
 
 
 @with_elastic(lambda model, theta, z, x, kin, comp: None)
@@ -237,9 +214,9 @@ def resting_bodies(model, theta, z, x, kin, comp):
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
         second, A = _resting_motion(tree, theta, i, x, kin)
-        store_pose(kin.second, i, second[0], second[1], second[2], second[3])
+        linear_poses.store_pose(kin.second, i, second[0], second[1], second[2], second[3])
         store(kin.A, i, A)
-        take_at_rest(tree, theta, f, Motion(z, comp.zero, x), kin, comp, comp.held)
+        deforming_bodies.take_at_rest(tree, theta, f, Motion(z, comp.zero, x), kin, comp, comp.held)
 
 
 @inlined
@@ -272,7 +249,7 @@ def _form(tree, v):
 @inlined
 def _function(tree, theta, v, z):
     """s and its first three derivatives at the zeta of weld v."""
-    x = zeta(theta, _form(tree, v), z)
+    x = flexible_nodes.zeta(theta, _form(tree, v), z)
     if tree.weld_sine[v] == 1:
         s, c = np.sin(x), np.cos(x)
         return s, c, -s, -c
@@ -332,7 +309,7 @@ def vary_welds(tree, theta, dtheta, z, dz, out):
         s1 = _function(tree, theta, v, z)[1]
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            x, _, _ = vary_zeta(theta, dtheta, _form(tree, v), of_position(z), of_position(dz), k)
+            x, _, _ = flexible_nodes.vary_zeta(theta, dtheta, _form(tree, v), of_position(z), of_position(dz), k)
             add_to(out, tree.weld[v], k, -s1 * x)
 
 
@@ -345,7 +322,7 @@ def vary_weld_rates(tree, theta, dtheta, state, sens, first_out, second_out):
         rate, second = zeta_rates(theta, _form(tree, v), motion)
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)
-            x, x1, x2 = vary_zeta(theta, dtheta, _form(tree, v), motion, change, k)
+            x, x1, x2 = flexible_nodes.vary_zeta(theta, dtheta, _form(tree, v), motion, change, k)
             add_to(first_out, tree.weld[v], k, -(s1 * x1 + (s2 * rate) * x))
             by_value = s2 * second + s3 * rate * rate
             add_to(second_out, tree.weld[v], k, -(s1 * x2 + by_value * x + (2.0 * s2 * rate) * x1))
@@ -354,7 +331,7 @@ def vary_weld_rates(tree, theta, dtheta, state, sens, first_out, second_out):
 @inlined
 def _by_speed(theta, form, s1, turned, z, zd, j):
     """Derivative of s(zeta)'', at fixed z and z'', by the velocity of elastic coordinate j; turned = s'' zeta'."""
-    return 2.0 * (turned * slope(theta, form, j, z) + s1 * bent(theta, form, j, zd))
+    return 2.0 * (turned * slope(theta, form, j, z) + s1 * flexible_nodes.bent(theta, form, j, zd))
 
 
 @_with_elastic(lambda factor, tree, theta, kin, zd, dzd, second_out: None)
@@ -380,9 +357,9 @@ def vary_weld_forces(tree, theta, dtheta, z, multiplier, dz, dG_out):
         _, s1, s2, _ = _function(tree, theta, v, z)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            x, _, _ = vary_zeta(theta, dtheta, form, of_position(z), of_position(dz), k)
+            x, _, _ = flexible_nodes.vary_zeta(theta, dtheta, form, of_position(z), of_position(dz), k)
             for j in range(form[1]):
-                change = (pull * s1) * vary_slope(theta, dtheta, form, j, z, dz, k)
+                change = (pull * s1) * flexible_nodes.vary_slope(theta, dtheta, form, j, z, dz, k)
                 add_to(dG_out, form[0] + j, k, (pull * s2 * slope(theta, form, j, z)) * x + change)
 
 
@@ -394,7 +371,7 @@ def pull_welds(tree, theta, z, nu, adj):
         for g in range(0, nu.shape[1], width(nu)):
             k = block(nu, g)
             hat, none = -s1 * at(nu, tree.weld[v], k), 0.0 * at(nu, tree.weld[v], k)
-            pull_zeta(theta, _form(tree, v), of_position(z), k, hat, none, none, adj)
+            flexible_nodes.pull_zeta(theta, _form(tree, v), of_position(z), k, hat, none, none, adj)
 
 
 @_with_elastic(lambda tree, theta, motion, nu1, nu2, adj: None)
@@ -408,7 +385,7 @@ def pull_weld_rates(tree, theta, motion, nu1, nu2, adj):
             hat, hat2 = -1.0 * at(nu1, tree.weld[v], k), -1.0 * at(nu2, tree.weld[v], k)
             by_value = (s2 * rate) * hat + (s2 * second + s3 * rate * rate) * hat2
             by_rate = s1 * hat + (2.0 * s2 * rate) * hat2
-            pull_zeta(theta, _form(tree, v), motion, k, by_value, by_rate, s1 * hat2, adj)
+            flexible_nodes.pull_zeta(theta, _form(tree, v), motion, k, by_value, by_rate, s1 * hat2, adj)
 
 
 @_with_elastic(lambda tree, theta, kin, zd, nu2, zd_out: None)
@@ -437,5 +414,5 @@ def pull_weld_forces(tree, theta, z, multiplier, virtual, adj):
             moved = 0.0 * at(virtual.mu, form[0], k)
             for j in range(form[1]):
                 moved += slope(theta, form, j, z) * at(virtual.mu, form[0] + j, k)
-            pull_slopes(theta, form, z, k, pull * s1, virtual.mu, adj)
-            pull_zeta(theta, form, of_position(z), k, (pull * s2) * moved, 0.0 * moved, 0.0 * moved, adj)
+            flexible_nodes.pull_slopes(theta, form, z, k, pull * s1, virtual.mu, adj)
+            flexible_nodes.pull_zeta(theta, form, of_position(z), k, (pull * s2) * moved, 0.0 * moved, 0.0 * moved, adj)

@@ -21,16 +21,8 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vectors import add3, add3_to, add_rows3, cross3, dot3, row3, rows3, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, between, has_curve
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
-from mbsim_cli.kernels.algorithms.natural.linear_poses import (
-    POSE,
-    column_of,
-    columns_of,
-    held_shape,
-    rigid_rows,
-    shape_at,
-    shaped,
-    twist_of,
-)
+from mbsim_cli.kernels.algorithms.natural import linear_poses
+from mbsim_cli.kernels.algorithms.natural.linear_poses import POSE, column_of, columns_of, shaped
 from mbsim_cli.kernels.algorithms.natural.variation import columns2
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
@@ -59,7 +51,7 @@ def virtual_poses(tree, theta, kin, virtual):
                     moved += theta[o] * at(virtual.mu, tree.column[j], k)
                 put(virtual.pose, i, c, k, moved)
             x, y, w = columns2(virtual.pose, i, k)
-            store2(virtual.U, i, k, twist_of(kin.pose, i, rows3(virtual.pose, i, 0, k), x, y, w))
+            store2(virtual.U, i, k, linear_poses.twist_of(kin.pose, i, rows3(virtual.pose, i, 0, k), x, y, w))
 
 
 @kernel
@@ -159,8 +151,8 @@ def pull_work(model, theta, multiplier, W, kin, virtual, adj):
     tree, first, before = model.tree, 0, model.constraints.measure.size
     for i in range(tree.theta.size):
         R, (n, f) = columns_of(kin.pose, i), motion_at(W, i)
-        half, last = _half_couple(row3(kin.pose, i, 0), (n, f)), rigid_rows(tree, i, first)
-        S = held_shape(model, theta, multiplier, first, last)
+        half, last = _half_couple(row3(kin.pose, i, 0), (n, f)), linear_poses.rigid_rows(tree, i, first)
+        S = linear_poses.held_shape(model, theta, multiplier, first, last)
         pull = shaped(S, R)
         forces = sub3(pull[0], cross3(half, R[0])), sub3(pull[1], cross3(half, R[1])), sub3(pull[2], cross3(half, R[2]))
         for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
@@ -215,7 +207,7 @@ def pull_rigidity(model, theta, kin, nu, adj):
     _pull_defined(tree, nu, adj.z)
     for j in range(tree.rigid.size):
         b, o, R = tree.rigid[j], tree.shape[j], columns_of(kin.pose, tree.rigid[j])
-        pull = shaped(shape_at(theta, o), R)
+        pull = shaped(linear_poses.shape_at(theta, o), R)
         for g in range(0, nu.shape[1], width(nu)):
             k = block(nu, g)
             hat = at(nu, model.constraints.measure.size + j, k)
@@ -240,7 +232,12 @@ def pull_rigidity_rates(model, theta, kin, nu1, nu2, adj):
     _pull_defined(tree, nu2, adj.zdd)
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
-        R, R1, R2, S = columns_of(kin.pose, b), columns_of(kin.rate, b), columns_of(kin.second, b), shape_at(theta, o)
+        R, R1, R2, S = (
+            columns_of(kin.pose, b),
+            columns_of(kin.rate, b),
+            columns_of(kin.second, b),
+            linear_poses.shape_at(theta, o),
+        )
         pull, pull1, pull2 = shaped(S, R), shaped(S, R1), shaped(S, R2)
         for g in range(0, nu1.shape[1], width(nu1)):
             k = block(nu1, g)
@@ -278,7 +275,7 @@ def pull_natural_velocity(model, theta, lines, rates, zd, nu2, kin, adj, zd_out)
                 k = block(nu2, g)
                 add_to(zd_out, c, k, -2.0 * lines[i, VALUE] * zd[c] * at(nu2, i, k))
     for j in range(tree.rigid.size):
-        pull1 = shaped(shape_at(theta, tree.shape[j]), columns_of(kin.rate, tree.rigid[j]))
+        pull1 = shaped(linear_poses.shape_at(theta, tree.shape[j]), columns_of(kin.rate, tree.rigid[j]))
         for g in range(0, nu2.shape[1], width(nu2)):
             k = block(nu2, g)
             _add_columns(adj.rate, tree.rigid[j], k, 2.0 * at(nu2, rows.size + j, k), pull1)

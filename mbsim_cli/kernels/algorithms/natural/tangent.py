@@ -27,19 +27,8 @@ from mbsim_cli.kernels.algorithms.equations.constraints import VALUE, coordinate
 from mbsim_cli.kernels.algorithms.equations.forces import acts_on_bodies, coordinate_force_part, vary_one_force
 from mbsim_cli.kernels.algorithms.equations.signals import find_slopes, set_motion, unit_force
 from mbsim_cli.kernels.algorithms.motion.workspace import Directions, motion_alone
-from mbsim_cli.kernels.algorithms.natural.linear_poses import (
-    POSE,
-    add_power,
-    columns_of,
-    forces_on_axes,
-    half_turn,
-    held_shape,
-    natural_mass,
-    rigid_rows,
-    shaped,
-    trios_end,
-    twist_of,
-)
+from mbsim_cli.kernels.algorithms.natural import linear_poses
+from mbsim_cli.kernels.algorithms.natural.linear_poses import POSE, forces_on_axes
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
 from mbsim_cli.model.layout import GROUND, NONE, LoadedSignals, Signals
@@ -77,12 +66,12 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin,
         for s in range(seeds.whole_first[i], seeds.whole_first[i + 1]):
             for g in range(seeds.whole[s], seeds.whole[s] + WIDTH, width(T_out)):
                 put(T_out, i, block(T_out, g), 0.0)
-    natural_mass(tree, theta, T_out)
+    linear_poses.natural_mass(tree, theta, T_out)
     directions = Directions(seeds.dtheta, seeds.touch)
     for i in range(tree.theta.size):
         _place_columns(tree, theta, i, seeds.slot, seeds.columns)
-        last = rigid_rows(tree, i, first)
-        S, first = held_shape(model, theta, multiplier, first, last), last
+        last = linear_poses.rigid_rows(tree, i, first)
+        S, first = linear_poses.held_shape(model, theta, multiplier, first, last), last
         _own_part(beta, gamma, S, i, kin, motion_at(W, i), seeds)
     first = 0
     while first < rows.size:
@@ -123,7 +112,7 @@ def _let_move(tw, b, size):
 @kernel
 def _place_columns(tree, theta, i, slot, out):
     """Leave the linear map of body i in its blocks; what is zero there stays so."""
-    o, last = tree.pose[i] + POSE, trios_end(tree, i)
+    o, last = tree.pose[i] + POSE, linear_poses.trios_end(tree, i)
     for j in range(tree.first[i], last, 3):
         for axis in range(3):
             for k in range(axis, POSE, 3):
@@ -152,7 +141,7 @@ def _own_part(beta, gamma, shape, i, kin, W, seeds):
 
     N' is for a coordinate that moves by gamma and its rate by beta.
     """
-    columns, r, R1, V = seeds.columns, row3(kin.pose, i, 0), columns_of(kin.rate, i), motion_at(kin.V, i)
+    columns, r, R1, V = seeds.columns, row3(kin.pose, i, 0), linear_poses.columns_of(kin.rate, i), motion_at(kin.V, i)
     n, f = W
     half = scale3(0.5, sub3(n, cross3(r, f)))
     for g in range(0, WIDTH * (seeds.first[i + 1] - seeds.first[i]), width(columns)):
@@ -160,13 +149,13 @@ def _own_part(beta, gamma, shape, i, kin, W, seeds):
         dr, L = rows3(columns, i, ORIGIN, k), (
             rows3(columns, i, TURN, k), rows3(columns, i, TURN + 3, k), rows3(columns, i, TURN + 6, k)
         )  # fmt: skip
-        S = twist_of(kin.pose, i, dr, L[0], L[1], L[2])
-        dw = axpy3(gamma, half_turn(L, R1), scale3(beta, S[0]))
+        S = linear_poses.twist_of(kin.pose, i, dr, L[0], L[1], L[2])
+        dw = axpy3(gamma, linear_poses.half_turn(L, R1), scale3(beta, S[0]))
         dv = sub3(sub3(scale3(beta, dr), cross3(dw, r)), scale3(gamma, cross3(V[0], dr)))
         _put_twist(columns, i, TWIST, k, scale6(gamma, S))
         _put_twist(columns, i, RATE, k, sub6((dw, dv), scale6(gamma, cross_motion(S, V))))
         turned, moved = cross_force(S, W)
-        carried, by = (sub3(turned, cross3(dr, f)), moved), shaped(shape, L)
+        carried, by = (sub3(turned, cross3(dr, f)), moved), linear_poses.shaped(shape, L)
         back = forces_on_axes(kin.pose, i, carried)
         put3(seeds.pull, i, 0, k, scale3(-gamma, moved))
         put3(seeds.pull, i, 3, k, scale3(gamma, add3(by[0], sub3(cross3(L[0], half), back[0]))))
@@ -222,7 +211,7 @@ def _rows_part(tree, theta, sign, i, mover, kin, seeds, T_out):
         N, N1 = _twist(columns, mover, TWIST, k), _twist(columns, mover, RATE, k)
         change = scale6(sign, _along(seeds.twists.F, i, N, N1))
         column, on_axes = _in_tangent(seeds, mover, g, T_out), forces_on_axes(kin.pose, i, change)
-        add_power(tree, theta, i, column, change[1], on_axes, T_out)
+        linear_poses.add_power(tree, theta, i, column, change[1], on_axes, T_out)
 
 
 @kernel
@@ -232,7 +221,7 @@ def _rows_of_body(tree, theta, i, seeds, T_out):
     for g in range(0, WIDTH * (seeds.first[i + 1] - seeds.first[i]), width(pull)):
         k = block(pull, g)
         turning = rows3(pull, i, 3, k), rows3(pull, i, 6, k), rows3(pull, i, 9, k)
-        add_power(tree, theta, i, _in_tangent(seeds, i, g, T_out), rows3(pull, i, 0, k), turning, T_out)
+        linear_poses.add_power(tree, theta, i, _in_tangent(seeds, i, g, T_out), rows3(pull, i, 0, k), turning, T_out)
 
 
 @inlined
@@ -297,4 +286,4 @@ def _take(model, theta, i, k, dW, kin, T_out):
     """Take the work of a wrench on body i from its rows."""
     if i != GROUND:
         less = scale6(-1.0, dW)
-        add_power(model.tree, theta, i, k, less[1], forces_on_axes(kin.pose, i, less), T_out)
+        linear_poses.add_power(model.tree, theta, i, k, less[1], forces_on_axes(kin.pose, i, less), T_out)

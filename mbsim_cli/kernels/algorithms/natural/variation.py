@@ -19,26 +19,12 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load3_of, put3, row3, rows3, scale3, sub3
-from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
-    vary_constraint_rates,
-    vary_constraints,
-    vary_with_velocity,
-)
+from mbsim_cli.kernels.algorithms.equations import constraint_derivatives
 from mbsim_cli.kernels.algorithms.motion.about_origin import between2
 from mbsim_cli.kernels.algorithms.motion.variation import vary_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Twists
-from mbsim_cli.kernels.algorithms.natural.linear_poses import (
-    POSE,
-    add_power,
-    columns_of,
-    half_turn,
-    held_shape,
-    moved_by,
-    paired,
-    rigid_rows,
-    shape_at,
-    shaped,
-)
+from mbsim_cli.kernels.algorithms.natural import linear_poses
+from mbsim_cli.kernels.algorithms.natural.linear_poses import POSE, columns_of, half_turn, paired, shaped
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
 from mbsim_cli.model.layout import GRAVITY, NONE
@@ -72,7 +58,7 @@ def vary_natural(tree, theta, directions, motion, kin, change, tw):
 @inlined
 def vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz):
     """Variation k of the linear map of body i, with or without its constant: origin, and columns of R."""
-    r, a, b, c = moved_by(tree, theta, i, k, dz, 0.0 * at(dtheta, 0, k))
+    r, a, b, c = linear_poses.moved_by(tree, theta, i, k, dz, 0.0 * at(dtheta, 0, k))
     if touched:
         o = tree.pose[i]
         r, a = axpy3(constant, load3_of(dtheta, o, k), r), axpy3(constant, load3_of(dtheta, o + 3, k), a)
@@ -138,12 +124,12 @@ def vary_natural_constraints(model, theta, directions, t, z, dz, lines, kin, tw,
     """Variation of Phi, out (m, p); needs ``vary_natural``."""
     dtheta, touch = directions.dtheta, directions.touch
     tree = model.tree
-    vary_constraints(model, theta, directions, t, z, dz, lines, kin, tw, out)
+    constraint_derivatives.vary_constraints(model, theta, directions, t, z, dz, lines, kin, tw, out)
     _define(tree, dz, out)
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         R = columns_of(kin.pose, b)
-        pull = shaped(shape_at(theta, o), R)
+        pull = shaped(linear_poses.shape_at(theta, o), R)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             change = paired(columns2(tw.pose, b, k), pull)
@@ -167,13 +153,15 @@ def vary_natural_rates(model, theta, directions, t, motion, change, lines, rates
     """Variations of Phi' and Phi'' (m, p); needs ``vary_natural`` and ``move_lines``."""
     dtheta, touch = directions.dtheta, directions.touch
     tree = model.tree
-    vary_constraint_rates(model, theta, directions, t, motion, change, lines, rates, kin, tw, first_out, second_out)
+    constraint_derivatives.vary_constraint_rates(
+        model, theta, directions, t, motion, change, lines, rates, kin, tw, first_out, second_out
+    )
     _define(tree, change.zd, first_out)
     _define(tree, change.zdd, second_out)
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         R, R1, R2 = columns_of(kin.pose, b), columns_of(kin.rate, b), columns_of(kin.second, b)
-        S = shape_at(theta, o)
+        S = linear_poses.shape_at(theta, o)
         pull, pull1, pull2 = shaped(S, R), shaped(S, R1), shaped(S, R2)
         for g in range(0, change.z.shape[1], width(change.z)):
             k = block(change.z, g)
@@ -195,13 +183,13 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
     tree = model.tree
     if zd.size == 0:
         return
-    vary_with_velocity(factor, model, lines, rates, zd, dzd, kin, second_out)
+    constraint_derivatives.vary_with_velocity(factor, model, lines, rates, zd, dzd, kin, second_out)
     for i in range(tree.theta.size):
         V = motion_at(kin.V, i)
         R, r, r1 = columns_of(kin.pose, i), row3(kin.pose, i, 0), row3(kin.rate, i, 0)
         for g in range(0, dzd.shape[1], width(dzd)):
             k = block(dzd, g)
-            dr1, a, b, c = moved_by(tree, theta, i, k, dzd, 0.0 * at(dzd, 0, k))
+            dr1, a, b, c = linear_poses.moved_by(tree, theta, i, k, dzd, 0.0 * at(dzd, 0, k))
             _put_pose(tw.rate, i, k, dr1, a, b, c)
             dw = half_turn(R, (a, b, c))
             N1 = (dw, sub3(dr1, cross3(dw, r)))
@@ -223,7 +211,7 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
                 add_to(second_out, i, k, factor * change)
         for j in range(tree.rigid.size):
             b = tree.rigid[j]
-            pull1 = shaped(shape_at(theta, tree.shape[j]), columns_of(kin.rate, b))
+            pull1 = shaped(linear_poses.shape_at(theta, tree.shape[j]), columns_of(kin.rate, b))
             change = 2.0 * factor * paired(columns2(tw.rate, b, k), pull1)
             add_to(second_out, model.constraints.measure.size + j, k, change)
 
@@ -255,8 +243,8 @@ def vary_natural_work(model, theta, directions, multiplier, x, W, kin, tw, dG_ou
         n, f = motion_at(W, i)
         R, r = columns_of(kin.pose, i), row3(kin.pose, i, 0)
         half = scale3(0.5, sub3(n, cross3(r, f)))
-        last_rigid = rigid_rows(tree, i, first_rigid)
-        S = held_shape(model, theta, multiplier, first_rigid, last_rigid)
+        last_rigid = linear_poses.rigid_rows(tree, i, first_rigid)
+        S = linear_poses.held_shape(model, theta, multiplier, first_rigid, last_rigid)
         for g in range(0, dG_out.shape[1], width(dG_out)):
             k = block(dG_out, g)
             dR, dr = columns2(tw.pose, i, k), rows3(tw.pose, i, 0, k)
@@ -272,7 +260,7 @@ def vary_natural_work(model, theta, directions, multiplier, x, W, kin, tw, dG_ou
                     lam = multiplier[model.constraints.measure.size + j]
                     own = shaped(shape_of(dtheta, tree.shape[j], k), R)
                     ea, eb, ec = axpy3(lam, own[0], ea), axpy3(lam, own[1], eb), axpy3(lam, own[2], ec)
-            add_power(tree, theta, i, k, scale3(-1.0, df), (ea, eb, ec), dG_out)
+            linear_poses.add_power(tree, theta, i, k, scale3(-1.0, df), (ea, eb, ec), dG_out)
         _by_linear_maps(tree, directions, S, i, half, f, R, dG_out)
         first_rigid = last_rigid
 

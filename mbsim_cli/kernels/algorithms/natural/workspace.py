@@ -7,17 +7,8 @@ import numpy as np
 
 from mbsim_cli.kernels.algorithms.elimination.structure import blocks_of, once_a_model, panels_of, with_followers
 from mbsim_cli.kernels.algorithms.flexible.workspace import FlexibleTouch, signals_of_deforming, touched_bodies
-from mbsim_cli.kernels.algorithms.motion.workspace import (
-    Adjoints,
-    Virtual,
-    adjoints,
-    signal_work,
-    touch,
-    touched,
-    twists,
-    untouched,
-    virtual,
-)
+from mbsim_cli.kernels.algorithms.motion import workspace
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Virtual, twists
 from mbsim_cli.kernels.algorithms.natural.linear_poses import POSE, NaturalForces, NaturalKinematics
 from mbsim_cli.kernels.algorithms.natural.tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural.variation import NaturalTwists
@@ -38,7 +29,7 @@ def natural_kinematics(model, dtype=np.float64):
     forces = np.zeros((model.forces.kind.size, ROOM), dtype)
     poses = [np.zeros((nb, POSE), dtype) for _ in range(3)]
     expected = np.zeros(model.measures.kind.size)
-    signals = signal_work(model, lambda body: _of_body(model, body), dtype)
+    signals = workspace.signal_work(model, lambda body: _of_body(model, body), dtype)
     return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), forces, expected, signals, *poses)
 
 
@@ -56,10 +47,10 @@ def natural_twists(model, p, dtype=np.float64):
 
 def natural_touch(model, dtheta):
     """Blocks that directions vary; of a body its linear map, its equations of rigidity and the weight are geometry."""
-    tree, blocks = model.tree, touched(dtheta)
+    tree, blocks = model.tree, workspace.touched(dtheta)
     geometry = blocks(tree.pose, 0, POSE * (1 + np.diff(tree.first)))
     np.logical_or.at(geometry, tree.rigid, blocks(tree.shape, 0, 6))
-    return touch(model, dtheta)._replace(geometry=geometry | blocks(np.array([GRAVITY]), 0, 3))
+    return workspace.touch(model, dtheta)._replace(geometry=geometry | blocks(np.array([GRAVITY]), 0, 3))
 
 
 @once_a_model
@@ -132,7 +123,7 @@ def _seeds(model, size, dtype):
     twists = natural_twists(model, s, dtype)._replace(**no_poses)
     structure = natural_sparsity(model)
     whole = structure.whole_first, structure.whole
-    return Seeds(*blocks, columns, pull, *whole, zeros((size, s), dtype), untouched(model, s), twists)
+    return Seeds(*blocks, columns, pull, *whole, zeros((size, s), dtype), workspace.untouched(model, s), twists)
 
 
 # With bodies that deform.
@@ -201,7 +192,7 @@ NaturalVirtual = namedtuple("NaturalVirtual", [*Virtual._fields, "pose"])  # (nb
 
 def natural_adjoints(model, size, p, dtype=np.float64):
     """Allocate NaturalAdjoints for ``size`` numbers theta."""
-    tree, common = model.tree, adjoints(model, size, p, dtype)
+    tree, common = model.tree, workspace.adjoints(model, size, p, dtype)
     rows = common.lam.shape[0] + tree.rigid.size
     poses = (zeros((tree.theta.size, POSE, p), dtype) for _ in range(3))
     return NaturalAdjoints(*common._replace(lam=zeros((rows, p), dtype)), *poses)
@@ -209,4 +200,4 @@ def natural_adjoints(model, size, p, dtype=np.float64):
 
 def natural_virtual(model, p, dtype=np.float64):
     """Allocate NaturalVirtual, all at rest."""
-    return NaturalVirtual(*virtual(model, p, dtype), zeros((model.tree.theta.size, POSE, p), dtype))
+    return NaturalVirtual(*workspace.virtual(model, p, dtype), zeros((model.tree.theta.size, POSE, p), dtype))

@@ -29,14 +29,7 @@ from mbsim_cli.kernels.algorithms.equations.residual_variation import vary_inert
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_columns, vary_velocity
 from mbsim_cli.kernels.algorithms.motion.workspace import kinematics, motion_alone, twists
-from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
-    add_matrix_times,
-    dense_equations,
-    move_unforced,
-    solve_motion,
-    solve_variation,
-    vary_unforced,
-)
+from mbsim_cli.kernels.algorithms.open_trees import dense_equations as dense
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 
@@ -65,7 +58,7 @@ def conventional(model, theta, p, dtype=np.float64):
         open_tree(model),
         kin,
         twists(model, p, dtype),
-        dense_equations(n, p, dtype),
+        dense.dense_equations(n, p, dtype),
         np.zeros((nb + 1, 6), dtype),
         *np.zeros((4, 6, n), dtype),
         np.zeros((n, 6), dtype),
@@ -76,7 +69,7 @@ def conventional(model, theta, p, dtype=np.float64):
 def accelerate(model, theta, t, motion, dyn, reaction_out):
     """Find z'' of the ``motion``, and multipliers (m,) of drives; False where M is singular. Cost O(n^3)."""
     tree, kin, eq, J, P = model.tree, dyn.kin, dyn.eq, dyn.J, dyn.P
-    move_unforced(model, theta, t, motion, kin, eq, dyn.W)
+    dense.move_unforced(model, theta, t, motion, kin, eq, dyn.W)
     clear(eq.M)
     for c in range(motion.z.size):
         eq.K[c] = -eq.Q[c]
@@ -90,14 +83,14 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
         _add_congruence(J, P, eq.M)
     _mirror(eq.M)
     add_armature_mass(model, theta, eq.M)
-    return solve_motion(model, theta, t, dyn.open_tree, motion, eq, reaction_out)
+    return dense.solve_motion(model, theta, t, dyn.open_tree, motion, eq, reaction_out)
 
 
 @kernel
 def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' and dlambda into ``sens``, from its dz, dz'; needs ``accelerate`` at the state. Cost O(p n^3)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
-    vary_unforced(model, theta, directions, t, motion_alone(state), motion_alone(sens), kin, tw, eq)
+    dense.vary_unforced(model, theta, directions, t, motion_alone(state), motion_alone(sens), kin, tw, eq)
     vary_armatures_alone(model, directions.dtheta, state.zdd, eq.dG)
     for k in range(sens.z.shape[1]):
         vary_columns(tree, theta, directions, state.z, sens.z, k, kin, tw, dyn.dS)
@@ -105,8 +98,8 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
         for b in range(tree.parent.size):
             _vary_sums(tree, theta, directions, k, b, dyn, eq.dG, eq.dM)
         _mirror(eq.dM)
-        add_matrix_times(eq.dM, state.zdd, k, eq.dG)
-    solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
+        dense.add_matrix_times(eq.dM, state.zdd, k, eq.dG)
+    dense.solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
 
 
 @inlined

@@ -11,13 +11,8 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.flexible.workspace import flexible_composite, flexible_kinematics, flexible_twists
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, motion_alone
+from mbsim_cli.kernels.algorithms.open_trees import dense_equations as dense
 from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL
-from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
-    dense_equations,
-    solve_motion,
-    solve_variation,
-    solve_virtual_motion,
-)
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.systems import contract as system
 from mbsim_cli.kernels.compiler.jit import kernel
@@ -53,14 +48,14 @@ def flexible_open_tree(model, theta, p, dtype=np.float64):
     """Allocate FlexibleOpenTree for p directions and the gravity of theta."""
     kin, n = flexible_kinematics(model, dtype), model.tree.column.size
     set_ground(theta, kin)
-    work = flexible_composite(model, dtype), flexible_twists(model, p, dtype), dense_equations(n, p, dtype)
+    work = flexible_composite(model, dtype), flexible_twists(model, p, dtype), dense.dense_equations(n, p, dtype)
     return FlexibleOpenTree(open_tree(model), kin, *work, np.zeros(n, dtype))
 
 
 def dense_elimination(model, theta, p, dtype=np.float64):
     """Allocate DenseElimination for p columns."""
     n = model.tree.column.size
-    return DenseElimination(dense_equations(n, 0, dtype), zeros((n, p), dtype), zeros((n, p), dtype))
+    return DenseElimination(dense.dense_equations(n, 0, dtype), zeros((n, p), dtype), zeros((n, p), dtype))
 
 
 @kernel
@@ -72,7 +67,7 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
     )
     system.compose(model, dyn.kin, dyn.comp)
     system.mass(model, theta, dyn.kin, dyn.comp, eq.M)
-    return solve_motion(model, theta, t, dyn.open_tree, motion, eq, reaction_out)
+    return dense.solve_motion(model, theta, t, dyn.open_tree, motion, eq, reaction_out)
 
 
 @kernel
@@ -82,7 +77,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     system.evaluate_free(model, theta, t, False, motion, dyn.kin, dyn.comp, Residual(dyn.G))
     change = Motion(sens.z, sens.zd, eq.zeros)
     system.vary_free(model, theta, directions, t, motion, change, dyn.kin, dyn.comp, dyn.tw, eq.dG)
-    solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
+    dense.solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
 
 
 @kernel
@@ -93,7 +88,9 @@ def find_virtual(model, theta, state, work):
     system.shape(model, theta, kin)
     system.compose(model, kin, work.comp)
     system.mass(model, theta, kin, work.comp, elimination.eq.M)
-    return solve_virtual_motion(work.open_tree, state.z, work.hat, elimination.driven, elimination.eq, work.virtual.mu)
+    return dense.solve_virtual_motion(
+        work.open_tree, state.z, work.hat, elimination.driven, elimination.eq, work.virtual.mu
+    )
 
 
 FIND_VIRTUAL[DenseElimination] = find_virtual

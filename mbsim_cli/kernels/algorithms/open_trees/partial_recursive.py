@@ -11,25 +11,12 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algebra.spatial import add6, dot6, inertia_apply, inertia_at, motion_at, motion_at2
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
-    add_armature_mass,
-    composite_inertia,
-    mass_matrix,
-    residual,
-    vary_armatures_alone,
-)
+from mbsim_cli.kernels.algorithms.equations import inverse_dynamics
 from mbsim_cli.kernels.algorithms.equations.residual_variation import vary_bodies, vary_inertia
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.motion.variation import vary_columns
 from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, motion_alone, twists
-from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
-    add_matrix_times,
-    dense_equations,
-    move_unforced,
-    solve_motion,
-    solve_variation,
-    vary_unforced,
-)
+from mbsim_cli.kernels.algorithms.open_trees import dense_equations as dense
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.jit import kernel
 
@@ -56,7 +43,7 @@ def partial_recursive(model, theta, p, dtype=np.float64):
         kin,
         composite(model, dtype),
         twists(model, p, dtype),
-        dense_equations(n, p, dtype),
+        dense.dense_equations(n, p, dtype),
         np.zeros((n, 6), dtype),
         np.zeros((nb + 1, 10), dtype),
     )
@@ -66,27 +53,27 @@ def partial_recursive(model, theta, p, dtype=np.float64):
 def accelerate(model, theta, t, motion, dyn, reaction_out):
     """Find z'' of the ``motion``, and multipliers (m,) of drives; False where M is singular. Cost O(n^3)."""
     tree, kin, comp, eq = model.tree, dyn.kin, dyn.comp, dyn.eq
-    move_unforced(model, theta, t, motion, kin, eq, comp.W)
-    residual(tree, kin, comp, eq.Q, eq.K)
-    composite_inertia(tree, kin, comp)
-    mass_matrix(tree, kin, comp, eq.M)
-    add_armature_mass(model, theta, eq.M)
-    return solve_motion(model, theta, t, dyn.open_tree, motion, eq, reaction_out)
+    dense.move_unforced(model, theta, t, motion, kin, eq, comp.W)
+    inverse_dynamics.residual(tree, kin, comp, eq.Q, eq.K)
+    inverse_dynamics.composite_inertia(tree, kin, comp)
+    inverse_dynamics.mass_matrix(tree, kin, comp, eq.M)
+    inverse_dynamics.add_armature_mass(model, theta, eq.M)
+    return dense.solve_motion(model, theta, t, dyn.open_tree, motion, eq, reaction_out)
 
 
 @kernel
 def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     """dz'' and dlambda into ``sens``, from its dz, dz'; needs ``accelerate`` at the state. Cost O(p n^2)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
-    vary_unforced(model, theta, directions, t, motion_alone(state), motion_alone(sens), kin, tw, eq)
+    dense.vary_unforced(model, theta, directions, t, motion_alone(state), motion_alone(sens), kin, tw, eq)
     vary_bodies(tree, theta, directions, state.z, sens.z, kin, dyn.comp, tw, eq.dG)
-    vary_armatures_alone(model, directions.dtheta, state.zdd, eq.dG)
+    inverse_dynamics.vary_armatures_alone(model, directions.dtheta, state.zdd, eq.dG)
     for k in range(sens.z.shape[1]):
         vary_columns(tree, theta, directions, state.z, sens.z, k, kin, tw, dyn.dS)
         vary_composites(tree, theta, directions, k, kin, tw, dyn.d_inertia)
         vary_mass_matrix(tree, kin, dyn.comp, dyn.dS, dyn.d_inertia, eq.dM)
-        add_matrix_times(eq.dM, state.zdd, k, eq.dG)
-    solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
+        dense.add_matrix_times(eq.dM, state.zdd, k, eq.dG)
+    dense.solve_variation(model, theta, directions.dtheta, t, dyn.open_tree, state, sens, eq)
 
 
 @kernel

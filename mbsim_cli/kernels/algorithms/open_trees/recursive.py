@@ -42,6 +42,7 @@ from mbsim_cli.kernels.algebra.vectors import add3, axpy3, dot3, inner4, norm2, 
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, rate_apply, rate_matrix, set_armatures
 from mbsim_cli.kernels.algorithms.equations.residual_variation import own_inertia_force
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.motion import variation
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
     column_kinematics,
     euler_own,
@@ -49,13 +50,6 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     offset_to_parent,
     position_kinematics,
     set_ground,
-)
-from mbsim_cli.kernels.algorithms.motion.variation import (
-    add_fixed,
-    body_frame_twist,
-    cross_column,
-    parent_frame_twist,
-    vary_ground,
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, kinematics, motion_alone, twists
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
@@ -250,7 +244,7 @@ def vary_bodies_outward(tree, theta, directions, kin, W, art, change, tw, x_out)
     F turns the forces W (nb + 1, 6) on single bodies along, for they are varied as the bodies see them.
     """
     dtheta, touch = directions.dtheta, directions.touch
-    vary_ground(tree, dtheta, tw)
+    variation.vary_ground(tree, dtheta, tw)
     for i in range(tree.parent.size):
         p, d = tree.parent[i], offset_to_parent(tree, kin, i)
         couple, momentum = rate_matrix(kin, i)
@@ -261,11 +255,13 @@ def vary_bodies_outward(tree, theta, directions, kin, W, art, change, tw, x_out)
             N, N1, N2 = shift_motion(N, d), shift_motion(N1, d), shift_motion(N2, d)
             if touch.geometry[i, g]:
                 V, A = shift_motion(motion_at(kin.V, p), d), shift_motion(motion_at(kin.A, p), d)
-                N, N1, N2 = add_fixed(parent_frame_twist(tree, theta, dtheta, k, kin, i), V, A, N, N1, N2)
+                N, N1, N2 = variation.add_fixed(
+                    variation.parent_frame_twist(tree, theta, dtheta, k, kin, i), V, A, N, N1, N2
+                )
             N, N1, N2 = _cross_columns(tree, i, k, kin, art, change, N, N1, N2, x_out)
             if touch.geometry[i, g]:
-                own = body_frame_twist(tree, theta, dtheta, k, kin, i)
-                N, N1, N2 = add_fixed(own, motion_at(kin.V, i), motion_at(kin.A, i), N, N1, N2)
+                own = variation.body_frame_twist(tree, theta, dtheta, k, kin, i)
+                N, N1, N2 = variation.add_fixed(own, motion_at(kin.V, i), motion_at(kin.A, i), N, N1, N2)
             dF = add6(cross_force(N, F), add6(inertia_apply(inertia, N2), rate_apply(couple, momentum, N1[0])))
             if touch.inertia[i, g]:
                 dF = add6(dF, own_inertia_force(tree, theta, dtheta, k, kin, i))
@@ -286,7 +282,9 @@ def _cross_columns(tree, i, k, kin, art, change, N, N1, N2, x_out):
         elif kind == Column.EULER_0:  # all three axes are fixed on the parent's side
             for j in range(1, 4):
                 put(x_out, c + j, k, _turned_axis(motion_at(art.axis, c + j), force, N))
-        N, N1, N2 = cross_column(kin, c, at(change.z, c, k), at(change.zd, c, k), at(change.zdd, c, k), N, N1, N2)
+        N, N1, N2 = variation.cross_column(
+            kin, c, at(change.z, c, k), at(change.zd, c, k), at(change.zdd, c, k), N, N1, N2
+        )
     return N, N1, N2
 
 

@@ -25,17 +25,8 @@ from mbsim_cli.kernels.algorithms.equations.signals import pull_element_forces
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_axes, pull_bodies
 from mbsim_cli.kernels.algorithms.motion.about_origin import pose_of
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
-from mbsim_cli.kernels.algorithms.reactions.reactions import (
-    AXES,
-    REACTION_SIZE,
-    axes_of,
-    axis_of,
-    beside_columns,
-    drives_one,
-    on_column,
-    point_of_reaction,
-    reaction,
-)
+from mbsim_cli.kernels.algorithms.reactions import reactions as values
+from mbsim_cli.kernels.algorithms.reactions.reactions import AXES, REACTION_SIZE
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
@@ -68,7 +59,7 @@ def pull_crossing(model, theta, t, acting, beside, virtual, no_nu, adj_out):
     """
     motion, lines, kin = acting.motion, acting.lines, acting.kin
     for r in range(motion.lam.size):  # of all that acts beside the joints
-        carried = drives_one(model.measures, model.constraints.measure[r])
+        carried = values.drives_one(model.measures, model.constraints.measure[r])
         beside[r] = 0.0 if carried else motion.lam[r]
     pull_bodies(model.tree, theta, kin, virtual, adj_out)
     pull_element_forces(model, theta, t, motion_alone(motion), kin, virtual, adj_out)
@@ -98,7 +89,7 @@ def _pull_multipliers(model, theta, z, lines, virtual, adj_out):
                 a, b = model.pairs.a[measures.pair[m]], model.pairs.b[measures.pair[m]]
                 U = sub6(motion_at2(virtual.U, b, k), motion_at2(virtual.U, a, k))
                 add_to(adj_out.lam, r, k, dot6(U, motion_at(lines, r)))
-            elif not drives_one(measures, m):
+            elif not values.drives_one(measures, m):
                 for j in range(measures.first[m], measures.first[m + 1]):
                     slope = coordinate_slope(measures, theta, m, j, z)
                     add_to(adj_out.lam, r, k, slope * at(virtual.mu, measures.coordinate[j], k))
@@ -108,16 +99,16 @@ def _pull_multipliers(model, theta, z, lines, virtual, adj_out):
 def _pull_reaction(model, theta, reactions, s, k, acting, virtual, hat, adj_out):
     """Pull the components of reaction s back; leaves in ``virtual`` the motion that their adjoints give."""
     kin, o = acting.kin, reactions.theta[s]
-    E = axes_of(theta, reactions, s, kin)
+    E = values.axes_of(theta, reactions, s, kin)
     force = rotate(E, load3_of(hat, REACTION_SIZE * s, k))
     moment = rotate(E, load3_of(hat, REACTION_SIZE * s + 3, k))
-    W = reaction(model, theta, reactions, s, acting)
+    W = values.reaction(model, theta, reactions, s, acting)
     _pull_turn(
         theta, reactions.axes_body[s], o + AXES, k, add3(cross3(moment, W[0]), cross3(force, W[1])), kin, adj_out
     )
-    x, b = point_of_reaction(theta, reactions, s, kin), reactions.point_body[s]
+    x, b = values.point_of_reaction(theta, reactions, s, kin), reactions.point_body[s]
     R, _ = pose_of(kin, b)
-    by_x = cross3(moment, beside_columns(model, theta, reactions, s, acting)[1])
+    by_x = cross3(moment, values.beside_columns(model, theta, reactions, s, acting)[1])
     accumulate2(adj_out.P, b, k, 1.0, (cross3(x, by_x), by_x))
     add3_to(adj_out.theta, o, k, unrotate(R, by_x))
     U = (moment, sub3(force, cross3(moment, x)))
@@ -157,12 +148,12 @@ def _pull_columns(model, theta, reactions, s, k, acting, force, moment, virtual,
     tree, i, kin = model.tree, reactions.column_body[s], acting.kin
     turn = scale3(0.0, force)
     for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
-        kind, axis = tree.column_kind[c], axis_of(tree, kin, c)
+        kind, axis = tree.column_kind[c], values.axis_of(tree, kin, c)
         if not is_translation(kind):
             add_to(adj_out.z, c, k, dot3(turn, axis))
         if not is_euler(kind):
             hat = force if is_translation(kind) else moment
-            amount = on_column(model, theta, reactions, s, c, acting)
+            amount = values.on_column(model, theta, reactions, s, c, acting)
             turn = axpy3(amount, cross3(axis, hat), turn)
             amount_hat = reactions.sign[s] * dot3(hat, axis)
             _pull_amount(model, theta, reactions, s, c, k, acting.motion, amount_hat, virtual, adj_out)

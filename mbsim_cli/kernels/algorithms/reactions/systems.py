@@ -10,11 +10,7 @@ from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, read_multipliers
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree
 from mbsim_cli.kernels.algorithms.flexible import columns as flexible
-from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
-    pull_flexible_bodies,
-    slope_bodies,
-    vary_flexible_forces,
-)
+from mbsim_cli.kernels.algorithms.flexible import deforming_bodies
 from mbsim_cli.kernels.algorithms.flexible.node_columns import pull_columns
 from mbsim_cli.kernels.algorithms.motion.workspace import LoadedMotion, motion_alone
 from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing
@@ -67,8 +63,8 @@ def vary_read(model, theta, directions, reactions, t, acting, sens, tw, dQ, out)
     varied = ActingVaried(flexible.loaded_changes_of(model, sens, tw), flexible.rows_of(model, tw, dQ)[0], tw)
     motion, change = motion_alone(acting.motion), motion_alone(varied.motion)
     vary_actions(model, theta, directions, t, acting, varied)
-    slope_bodies(model, theta, motion, kin)
-    vary_flexible_forces(model, theta, directions, motion, change, kin, tw, varied.dQ)
+    deforming_bodies.slope_bodies(model, theta, motion, kin)
+    deforming_bodies.vary_flexible_forces(model, theta, directions, motion, change, kin, tw, varied.dQ)
     vary_crossing(model.tree, theta, directions, kin, acting.comp, tw)
     vary_reactions(model, theta, directions, reactions, acting, varied, out)
 
@@ -80,7 +76,7 @@ def pull_read(model, theta, reactions, t, state, acting, pulling, hat, adj):
     moving, columns = flexible.virtual_of(model, pulling.virtual), flexible.adjoints_of(model, adj)
     move_virtually(model, theta, reactions, acting, moving, hat, columns)
     pull_crossing(model, theta, t, acting, pulling.beside, moving, pulling.no_nu, columns)
-    pull_flexible_bodies(model, theta, motion_alone(acting.motion), True, kin, moving, columns)
+    deforming_bodies.pull_flexible_bodies(model, theta, motion_alone(acting.motion), True, kin, moving, columns)
     pull_tree(model.tree, theta, acting.motion.z, kin, acting.comp, flexible.virtual_of(model, pulling.none), columns)
     pull_gravity(columns)
     pull_columns(model, theta, state, adj)

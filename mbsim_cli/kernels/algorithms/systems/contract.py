@@ -7,20 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from mbsim_cli.kernels.algorithms.by_type import members_by_type
-from mbsim_cli.kernels.algorithms.equations.sensors import (
-    kinetic_energy,
-    other_power,
-    potential_energy,
-    sense,
-    value_and_rate,
-    vary_sensors,
-)
-from mbsim_cli.kernels.algorithms.equations.signals import (
-    find_signals,
-    read_multipliers,
-    vary_multipliers,
-    vary_signals,
-)
+from mbsim_cli.kernels.algorithms.equations import sensors, signals
 from mbsim_cli.kernels.algorithms.flexible import columns as flexible
 from mbsim_cli.kernels.algorithms.systems import system_of_flexible_trees, system_of_points, system_of_trees
 from mbsim_cli.kernels.compiler.jit import merged
@@ -137,31 +124,31 @@ def move(model, theta, state, kin):
 def read_sensors(model, theta, t, state, multiplier, kin, out):
     """All sensors (width,), as ``sensors.sense``; needs ``place`` and ``move_bodies``."""
     motion = flexible.motion_of(model, state, kin)
-    read_multipliers(model, multiplier, kin)
-    find_signals(model, theta, t, motion, kin)
-    sense(model, theta, t, motion, multiplier, kin, out)
+    signals.read_multipliers(model, multiplier, kin)
+    signals.find_signals(model, theta, t, motion, kin)
+    sensors.sense(model, theta, t, motion, multiplier, kin, out)
 
 
 @merged
 def energies(model, theta, t, state, multiplier, kin, out):
     """Kinetic and potential energy, other power (3,); needs ``read_sensors``."""
     motion = flexible.motion_of(model, state, kin)
-    out[0] = kinetic_energy(model, theta, motion, kin)
-    out[1] = potential_energy(model, theta, motion, kin)
-    out[2] = other_power(model, theta, t, motion, multiplier, kin)
+    out[0] = sensors.kinetic_energy(model, theta, motion, kin)
+    out[1] = sensors.potential_energy(model, theta, motion, kin)
+    out[2] = sensors.other_power(model, theta, t, motion, multiplier, kin)
 
 
 @merged
 def measure_and_rate_of(model, theta, m, state, kin):
     """g and g' of measure m; needs ``place`` and ``move_bodies``."""
     motion = flexible.motion_of(model, state, kin)
-    return value_and_rate(model, theta, m, motion, kin)
+    return sensors.value_and_rate(model, theta, m, motion, kin)
 
 
 @merged
 def vary_readings(model, theta, directions, t, state, sens, kin, tw, out):
     """Variations of all sensors (width, p); needs ``read_sensors`` and ``vary_bodies_of``."""
     motion, change = flexible.motion_of(model, state, kin), flexible.loaded_changes_of(model, sens, tw)
-    vary_multipliers(model, change.lam, tw)
-    vary_signals(model, theta, directions, t, motion, change, kin, tw)
-    vary_sensors(model, theta, directions, t, motion, change, kin, tw, out)
+    signals.vary_multipliers(model, change.lam, tw)
+    signals.vary_signals(model, theta, directions, t, motion, change, kin, tw)
+    sensors.vary_sensors(model, theta, directions, t, motion, change, kin, tw, out)

@@ -4,27 +4,15 @@ The other functions of the contract, ``contract.INHERITED``, are those of ``syst
 """
 
 from mbsim_cli.kernels.algebra.arrays import clear
+from mbsim_cli.kernels.algorithms.equations import inverse_dynamics
 from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import pull_with_velocity, vary_with_velocity
 from mbsim_cli.kernels.algorithms.equations.constraints import constraints
 from mbsim_cli.kernels.algorithms.equations.forces import constraint_forces
-from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import (
-    add_armature_forces,
-    add_armature_mass,
-    mass_matrix,
-    residual,
-    vary_armatures_alone,
-)
 from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.equations.residual_variation import Load, Resting, vary_resting
 from mbsim_cli.kernels.algorithms.equations.signals import element_forces, read_multipliers
 from mbsim_cli.kernels.algorithms.flexible import columns as flexible
-from mbsim_cli.kernels.algorithms.flexible import node_columns
-from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
-    add_flexible_mass,
-    add_flexible_tangent,
-    forces_of_nodes,
-    shape_bodies,
-)
+from mbsim_cli.kernels.algorithms.flexible import deforming_bodies, node_columns
 from mbsim_cli.kernels.algorithms.motion.kinematics import column_kinematics, motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.compiler.jit import inlined
@@ -38,7 +26,7 @@ def place(model, theta, z, at_center, kin):
 
 
 def shape(model, theta, kin):
-    shape_bodies(model, theta, kin.motion.z, kin)
+    deforming_bodies.shape_bodies(model, theta, kin.motion.z, kin)
 
 
 @inlined
@@ -74,8 +62,8 @@ def load(model, theta, t, state, kin, comp, eq):
 def _sum_up(model, theta, kin, comp, eq):
     """The residual, from the forces on single bodies."""
     found = comp.equations
-    residual(model.tree, kin, comp, found.Q, found.G)
-    add_armature_forces(model, theta, kin.motion.zdd, found.G)
+    inverse_dynamics.residual(model.tree, kin, comp, found.Q, found.G)
+    inverse_dynamics.add_armature_forces(model, theta, kin.motion.zdd, found.G)
     node_columns.rows_to_coordinates(model.tree, kin.rows, found.G, eq.G)
 
 
@@ -101,8 +89,8 @@ def tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T
     if node_columns.stiffens(tree):
         _tangent_of_columns(model, theta, t, 1.0, 0.0, lines, multiplier, kin, comp, found.T)
         node_columns.keep_node_columns(tree, kin.rows, found.T, found.rates)
-        mass_matrix(tree, kin, comp, found.T)
-        add_flexible_mass(model, theta, kin, found.T)
+        inverse_dynamics.mass_matrix(tree, kin, comp, found.T)
+        deforming_bodies.add_flexible_mass(model, theta, kin, found.T)
         node_columns.keep_node_columns(tree, kin.rows, found.T, found.nodes)
     _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, comp, found.T)
     node_columns.matrix_to_coordinates(tree, kin.rows, found.T, T_out)
@@ -113,15 +101,15 @@ def tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T
 def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, comp, T):
     motion = motion_alone(kin.motion)
     newton_matrix(model, theta, t, beta, gamma, motion, lines, multiplier, kin, comp, T)
-    add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
-    add_armature_mass(model, theta, T)
+    deforming_bodies.add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
+    inverse_dynamics.add_armature_mass(model, theta, T)
 
 
 def mass(model, theta, kin, comp, M_out):
     M = comp.equations.T
-    mass_matrix(model.tree, kin, comp, M)
-    add_flexible_mass(model, theta, kin, M)
-    add_armature_mass(model, theta, M)
+    inverse_dynamics.mass_matrix(model.tree, kin, comp, M)
+    deforming_bodies.add_flexible_mass(model, theta, kin, M)
+    inverse_dynamics.add_armature_mass(model, theta, M)
     node_columns.matrix_to_coordinates(model.tree, kin.rows, M, M_out)
 
 
@@ -131,8 +119,8 @@ def vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, r
     load, other_load = loads
     rest, other = rests
     tree, x, y, M = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T
-    mass_matrix(tree, kin, comp, M)
-    add_flexible_mass(model, theta, kin, M)
+    inverse_dynamics.mass_matrix(tree, kin, comp, M)
+    deforming_bodies.add_flexible_mass(model, theta, kin, M)
     node_columns.keep_node_columns(tree, kin.rows, M, comp.equations.nodes)
     node_columns.apply_columns(tree, kin.rows, load.x, x)
     node_columns.apply_columns(tree, kin.rows, other_load.x, y)
@@ -144,12 +132,12 @@ def vary_at_rest(model, theta, directions, z, dz, lines, kin, comp, tw, loads, r
             Resting(other.A, other.F, other.N2, other.dF, tw.other_dG, other.dphi),
         ),
     )  # fmt: skip
-    vary_armatures_alone(model, dtheta, x, tw.dG)
-    vary_armatures_alone(model, dtheta, y, tw.other_dG)
-    forces_of_nodes(tree, kin, rest.F, comp.equations.G)
+    inverse_dynamics.vary_armatures_alone(model, dtheta, x, tw.dG)
+    inverse_dynamics.vary_armatures_alone(model, dtheta, y, tw.other_dG)
+    deforming_bodies.forces_of_nodes(tree, kin, rest.F, comp.equations.G)
     node_columns.vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, rest.dG)
     node_columns.add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, load.x, rest.dG)
-    forces_of_nodes(tree, kin, other.F, comp.equations.G)
+    deforming_bodies.forces_of_nodes(tree, kin, other.F, comp.equations.G)
     node_columns.vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.other_dG, other.dG)
     node_columns.add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, other_load.x, other.dG)
 

@@ -4,25 +4,11 @@ Functions of ``natural.elastic_terms`` are chosen by the type of ``model.tree``,
 """
 
 from mbsim_cli.kernels.algebra.arrays import clear
-from mbsim_cli.kernels.algorithms.equations.constraint_derivatives import (
-    pull_constraint_rates,
-    pull_constraints,
-    vary_constraint_forces,
-)
+from mbsim_cli.kernels.algorithms.equations import constraint_derivatives, signals
 from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
-from mbsim_cli.kernels.algorithms.equations.signals import (
-    element_forces,
-    pull_element_forces,
-    pull_signals,
-    vary_element_forces,
-)
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
-from mbsim_cli.kernels.algorithms.flexible.deforming_bodies import (
-    pull_flexible_bodies,
-    slope_bodies,
-    vary_flexible_forces,
-)
+from mbsim_cli.kernels.algorithms.flexible import deforming_bodies
 from mbsim_cli.kernels.algorithms.motion.workspace import motion_alone
 from mbsim_cli.kernels.algorithms.natural import elastic_terms, linear_poses, pull_back, variation
 from mbsim_cli.kernels.algorithms.natural.tangent import natural_tangent
@@ -64,7 +50,7 @@ def load(model, theta, t, state, kin, comp, eq):
     move_bodies(model, theta, state, kin)
     clear(comp.W)
     clear(eq.Q)
-    element_forces(model, theta, t, motion_alone(state), kin, comp.W, eq.Q)
+    signals.element_forces(model, theta, t, motion_alone(state), kin, comp.W, eq.Q)
     linear_poses.hold(model, theta, state.z, state.lam, eq.lines, kin, comp.W, eq.Q)
     elastic_terms.natural_elastic_forces(model, theta, state, kin, comp, eq.Q)
     linear_poses.natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
@@ -103,11 +89,13 @@ def vary_equations(model, theta, directions, t, z, dz, lines, kin, tw, out):
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
     motion, change = motion_alone(state), motion_alone(sens)
     clear_forces(tw, dG_out)
-    vary_constraint_forces(model, theta, directions, eq.lines, state.lam, state.z, sens.z, kin, tw, dG_out)
-    vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dG_out)
+    constraint_derivatives.vary_constraint_forces(
+        model, theta, directions, eq.lines, state.lam, state.z, sens.z, kin, tw, dG_out
+    )
+    signals.vary_element_forces(model, theta, directions, t, motion, change, kin, tw, dG_out)
     elastic_terms.vary_weld_forces(model.tree, theta, directions.dtheta, state.z, state.lam, sens.z, dG_out)
-    slope_bodies(model, theta, motion, kin)
-    vary_flexible_forces(model, theta, directions, motion, change, kin, tw, dG_out)
+    deforming_bodies.slope_bodies(model, theta, motion, kin)
+    deforming_bodies.vary_flexible_forces(model, theta, directions, motion, change, kin, tw, dG_out)
     variation.vary_natural_work(model, theta, directions, state.lam, state.zdd, comp.W, kin, tw, dG_out)
     variation.vary_natural_inertia(model.tree, theta, directions, sens.zdd, dG_out)
 
@@ -124,7 +112,9 @@ def _vary_rest(model, theta, directions, z, dz, lines, kin, comp, tw, load, dG_o
     clear(comp.Q)
     linear_poses.hold(model, theta, z, load.multiplier, lines, kin, comp.held, comp.Q)
     elastic_terms.vary_elastic_rest(model, theta, directions, z, load.x, dz, kin, comp, tw, dG_out)
-    vary_constraint_forces(model, theta, directions, lines, load.multiplier, z, dz, kin, tw, dG_out)
+    constraint_derivatives.vary_constraint_forces(
+        model, theta, directions, lines, load.multiplier, z, dz, kin, tw, dG_out
+    )
     elastic_terms.vary_weld_forces(model.tree, theta, directions.dtheta, z, load.multiplier, dz, dG_out)
     variation.vary_natural_work(model, theta, directions, load.multiplier, load.x, comp.held, kin, tw, dG_out)
 
@@ -146,14 +136,16 @@ def pull_readings(model, theta, t, state, kin, comp, none, hat, adj):
     pull_back.clear_poses(adj)
     motion = motion_alone(state)
     pull_sensors(model, theta, t, motion, kin, hat, adj)
-    pull_signals(model, theta, t, motion, kin, adj)
+    signals.pull_signals(model, theta, t, motion, kin, adj)
     pull_back.pull_poses(model.tree, theta, motion, kin, adj)
     pull_gravity(adj)
 
 
 def pull_rates(model, theta, t, state, eq, kin, comp, none, nu1, nu2, adj):
     pull_back.clear_poses(adj)
-    pull_constraint_rates(model, theta, t, motion_alone(state), kin, eq.lines, eq.line_rates, nu1, nu2, adj)
+    constraint_derivatives.pull_constraint_rates(
+        model, theta, t, motion_alone(state), kin, eq.lines, eq.line_rates, nu1, nu2, adj
+    )
     pull_back.pull_rigidity_rates(model, theta, kin, nu1, nu2, adj)
     elastic_terms.pull_weld_rates(model.tree, theta, motion_alone(state), nu1, nu2, adj)
     pull_back.pull_poses(model.tree, theta, motion_alone(state), kin, adj)
@@ -173,8 +165,8 @@ def pull_at_rest(model, theta, t, state, eq, kin, comp, virtual, no_nu, adj):
     pull_back.virtual_poses(model.tree, theta, kin, virtual)
     pull_back.clear_poses(adj)
     pull_back.pull_inertia(model.tree, theta, x, virtual, adj)
-    pull_flexible_bodies(model, theta, motion_alone(state), False, kin, virtual, adj)
-    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, adj)
+    deforming_bodies.pull_flexible_bodies(model, theta, motion_alone(state), False, kin, virtual, adj)
+    constraint_derivatives.pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, adj)
     elastic_terms.pull_weld_forces(model.tree, theta, z, multiplier, virtual, adj)
     pull_back.pull_work(model, theta, multiplier, comp.held, kin, virtual, adj)
     pull_back.pull_poses(model.tree, theta, motion_alone(state), kin, adj)
@@ -186,9 +178,9 @@ def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, adj):
     pull_back.clear_poses(adj)
     pull_back.pull_inertia(model.tree, theta, state.zdd, virtual, adj)
     pull_back.pull_weight(model.tree, virtual, adj.theta)
-    pull_flexible_bodies(model, theta, motion, True, kin, virtual, adj)
-    pull_element_forces(model, theta, t, motion, kin, virtual, adj)
-    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, adj)
+    deforming_bodies.pull_flexible_bodies(model, theta, motion, True, kin, virtual, adj)
+    signals.pull_element_forces(model, theta, t, motion, kin, virtual, adj)
+    constraint_derivatives.pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, adj)
     elastic_terms.pull_weld_forces(model.tree, theta, state.z, state.lam, virtual, adj)
     elastic_terms.pull_welds(model.tree, theta, state.z, nu, adj)
     pull_back.pull_rigidity(model, theta, kin, nu, adj)
