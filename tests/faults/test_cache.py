@@ -131,7 +131,7 @@ def answer(monkeypatch, root):
     """Value of a new entry, and whether it was compiled."""
     started = []
     monkeypatch.setattr(watch, "STORE", store(root))
-    with jit.watch_compilation(started.append):
+    with watch.watch_compilation(started.append):
         value = jit.entry(double)(2.5)
     return value, bool(started)
 

@@ -34,7 +34,7 @@ def twice(x):
 """
 CALL = """
 import sys
-from mbsim_cli.kernels.compiler.jit import watch_compilation
+from mbsim_cli.kernels.compiler.watch import watch_compilation
 from mbsim_cli.kernels.probe import eight_times
 
 with watch_compilation(lambda name: print("compiled", name, end=" ")):

@@ -8,20 +8,24 @@ first; those of variations have an axis of directions behind.
 
 from mbsim_cli.kernels.algebra.vectors import (
     add3,
+    add_rows3,
     axpy3,
     cross3,
     dot3,
     is_zero3,
+    load3_of,
     load6,
     load9,
+    put3,
     rotate,
+    rows3,
     scale3,
     sub3,
     symmetric_apply,
     unrotate,
 )
 from mbsim_cli.kernels.compiler.jit import inlined
-from mbsim_cli.kernels.compiler.simd import add_to, at, only, put
+from mbsim_cli.kernels.compiler.simd import at, only, put
 
 
 @inlined
@@ -42,10 +46,7 @@ def six_at(array, i, offset):
 @inlined
 def motion_at2(array, i, k):
     """Spatial vector of row i in direction k."""
-    return (
-        (at(array, i, 0, k), at(array, i, 1, k), at(array, i, 2, k)),
-        (at(array, i, 3, k), at(array, i, 4, k), at(array, i, 5, k)),
-    )
+    return (rows3(array, i, 0, k), rows3(array, i, 3, k))
 
 
 @inlined
@@ -58,22 +59,14 @@ def store(array, i, x, offset=0):
 @inlined
 def store2(array, i, k, x):
     """Write spatial vector x to row i in direction k."""
-    w, v = x
-    put(array, i, 0, k, w[0])
-    put(array, i, 1, k, w[1])
-    put(array, i, 2, k, w[2])
-    put(array, i, 3, k, v[0])
-    put(array, i, 4, k, v[1])
-    put(array, i, 5, k, v[2])
+    put3(array, i, 0, k, x[0])
+    put3(array, i, 3, k, x[1])
 
 
 @inlined
 def rows_at(array, row, k):
     """Spatial vector of column k, in six rows from ``row`` on."""
-    return (
-        (at(array, row, k), at(array, row + 1, k), at(array, row + 2, k)),
-        (at(array, row + 3, k), at(array, row + 4, k), at(array, row + 5, k)),
-    )
+    return (load3_of(array, row, k), load3_of(array, row + 3, k))
 
 
 @inlined
@@ -103,13 +96,8 @@ def accumulate(array, i, s, x):
 @inlined
 def accumulate2(array, i, k, s, x):
     """Add s x to row i in direction k."""
-    n, f = x
-    add_to(array, i, 0, k, s * n[0])
-    add_to(array, i, 1, k, s * n[1])
-    add_to(array, i, 2, k, s * n[2])
-    add_to(array, i, 3, k, s * f[0])
-    add_to(array, i, 4, k, s * f[1])
-    add_to(array, i, 5, k, s * f[2])
+    add_rows3(array, i, 0, k, scale3(s, x[0]))
+    add_rows3(array, i, 3, k, scale3(s, x[1]))
 
 
 @inlined
@@ -241,16 +229,10 @@ def less_tilde(A, c):
 def axpy_nine(s, A, B):
     """s A + B of matrices by rows."""
     return (
-        s * A[0] + B[0],
-        s * A[1] + B[1],
-        s * A[2] + B[2],
-        s * A[3] + B[3],
-        s * A[4] + B[4],
-        s * A[5] + B[5],
-        s * A[6] + B[6],
-        s * A[7] + B[7],
-        s * A[8] + B[8],
-    )
+        s * A[0] + B[0], s * A[1] + B[1], s * A[2] + B[2],
+        s * A[3] + B[3], s * A[4] + B[4], s * A[5] + B[5],
+        s * A[6] + B[6], s * A[7] + B[7], s * A[8] + B[8],
+    )  # fmt: skip
 
 
 @inlined

@@ -109,61 +109,39 @@ def is_zero3(a):
 def load6(array, offset):
     """A symmetric matrix (xx, yy, zz, xy, xz, yz) in consecutive entries of a flat array."""
     return (
-        array[offset],
-        array[offset + 1],
-        array[offset + 2],
-        array[offset + 3],
-        array[offset + 4],
-        array[offset + 5],
-    )
+        array[offset], array[offset + 1], array[offset + 2],
+        array[offset + 3], array[offset + 4], array[offset + 5],
+    )  # fmt: skip
 
 
 @inlined
 def load9(array, offset):
     """A 3 x 3 matrix that stands by rows in a flat array."""
     return (
-        array[offset],
-        array[offset + 1],
-        array[offset + 2],
-        array[offset + 3],
-        array[offset + 4],
-        array[offset + 5],
-        array[offset + 6],
-        array[offset + 7],
-        array[offset + 8],
-    )
+        array[offset], array[offset + 1], array[offset + 2],
+        array[offset + 3], array[offset + 4], array[offset + 5],
+        array[offset + 6], array[offset + 7], array[offset + 8],
+    )  # fmt: skip
 
 
 @inlined
 def load9_of(array, offset, k):
     """A 3 x 3 matrix that stands by rows in nine rows of an array, in direction k."""
     return (
-        at(array, offset, k),
-        at(array, offset + 1, k),
-        at(array, offset + 2, k),
-        at(array, offset + 3, k),
-        at(array, offset + 4, k),
-        at(array, offset + 5, k),
-        at(array, offset + 6, k),
-        at(array, offset + 7, k),
-        at(array, offset + 8, k),
-    )
+        at(array, offset, k), at(array, offset + 1, k), at(array, offset + 2, k),
+        at(array, offset + 3, k), at(array, offset + 4, k), at(array, offset + 5, k),
+        at(array, offset + 6, k), at(array, offset + 7, k), at(array, offset + 8, k),
+    )  # fmt: skip
 
 
 @inlined
 def row9(array, row):
     """A 3 x 3 matrix that stands by rows in a row of a matrix."""
     return (
-        array[row, 0],
-        array[row, 1],
-        array[row, 2],
-        array[row, 3],
-        array[row, 4],
-        array[row, 5],
-        array[row, 6],
-        array[row, 7],
-        array[row, 8],
-    )
+        array[row, 0], array[row, 1], array[row, 2],
+        array[row, 3], array[row, 4], array[row, 5],
+        array[row, 6], array[row, 7], array[row, 8],
+    )  # fmt: skip
 
 
 @inlined

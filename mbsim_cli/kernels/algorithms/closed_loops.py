@@ -37,24 +37,20 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
     """
     loops = dyn.open_tree
     kin, eq, factor, columns, state = loops.kin, loops.eq, loops.factor, loops.columns, loops.state
-    z, zdd_out = motion.z, motion.zdd
-    failed, stands = loops.found[0] == FAILED, stands_at(z, loops)
+    failed, stands = loops.found[0] == FAILED, stands_at(motion.z, loops)
     loops.found[0] = UNKNOWN
-    if failed or not (stands or factor_at(model, theta, t, z, loops)):
+    if failed or not (stands or factor_at(model, theta, t, motion.z, loops)):
         return False
-    copy_to(z, state.z)
+    copy_to(motion.z, state.z)
     copy_to(motion.zd, state.zd)
     clear(state.zdd)
     clear(state.lam)
     system.load(model, theta, t, state, kin, loops.comp, eq)
     system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
-    for c in range(z.size):
-        columns.b[c, 0] = -eq.G[c]
-    for r in range(state.lam.size):
-        columns.e[r, 0] = -eq.phi2[r]
+    scaled(-1.0, eq.G, columns.b)
+    scaled(-1.0, eq.phi2, columns.e)
     solve_constrained(factor, SOLVED, columns)
-    for c in range(z.size):
-        zdd_out[c] = columns.x[c, 0]
+    copy_to(columns.x, motion.zdd)
     if loops.redundant:
         factor_range(eq.J, loops.normal)
         keep_in_range(eq.J, loops.normal, columns.mu, columns)
@@ -212,8 +208,7 @@ def _project_position(model, theta, t, loops, z):
         for c in range(x.size):
             z[c] += columns.x[c, 0] - x[c]
             x[c] = columns.x[c, 0]
-        for r in range(loops.mu.size):
-            loops.mu[r] = columns.mu[r, 0]
+        copy_to(columns.mu, loops.mu)
         if last or (done and not np.iscomplexobj(z)):
             return _is_closed(loops)
         last = done  # the imaginary part of a complex step converges one correction behind
@@ -238,14 +233,11 @@ def _project_velocity(model, theta, t, loops, zd):
     eq, columns = loops.eq, loops.columns
     constraint_speeds(model, theta, t, eq.J, loops.factor.sparsity, zd, eq.phi1)
     clear(columns.b)
-    for r in range(loops.nu.size):
-        columns.e[r, 0] = -eq.phi1[r]
+    scaled(-1.0, eq.phi1, columns.e)
     solve_constrained(loops.factor, SOLVED, columns)
-    for c in range(zd.size):
-        loops.y[c] = columns.x[c, 0]
-        zd[c] += columns.x[c, 0]
-    for r in range(loops.nu.size):
-        loops.nu[r] = columns.mu[r, 0]
+    copy_to(columns.x, loops.y)
+    add_scaled(1.0, columns.x, zd)
+    copy_to(columns.mu, loops.nu)
 
 
 @kernel

@@ -209,19 +209,10 @@ def _rebuilt(content: bytes, target: Any) -> Any:
     if library is None:
         return None
     return compile_result(
-        typing_context=target.typing_context,
-        target_context=target,
-        entry_point=target.get_executable(library, names, environment),
-        type_annotation="",
-        signature=signature,
-        objectmode=False,
-        lifted=(),
-        fndesc=names,
-        library=library,
-        environment=environment,
-        reload_init=[],
-        referenced_envs=(),
-    )
+        typing_context=target.typing_context, target_context=target, signature=signature, fndesc=names,
+        entry_point=target.get_executable(library, names, environment), library=library, environment=environment,
+        type_annotation="", objectmode=False, lifted=(), reload_init=[], referenced_envs=(),
+    )  # fmt: skip
 
 
 def _make_room() -> None:

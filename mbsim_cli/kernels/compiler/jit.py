@@ -12,25 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.watch import watch_compilation
 
 if COMPILER == "linking":
     from mbsim_cli.kernels.compiler.entry import bound, derived, entry, inlined, kernel, merged, overload
 else:
     from mbsim_cli.kernels.compiler.plain import bound, derived, entry, inlined, kernel, merged, overload
 
-__all__ = [
-    "bound",
-    "derived",
-    "entry",
-    "inlined",
-    "kernel",
-    "merged",
-    "overload",
-    "python_of",
-    "types",
-    "watch_compilation",
-]
+__all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload", "python_of", "types"]
 
 
 class _Types:

@@ -11,20 +11,8 @@ import numpy as np
 
 from mbsim_cli.kernels.compiler import simd
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel, merged, overload, watch_compilation
-from mbsim_cli.kernels.compiler.simd import (
-    add_to,
-    as_column,
-    at,
-    block,
-    flat,
-    largest,
-    only,
-    put,
-    squares,
-    total,
-    width,
-)
+from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel, merged, overload
+from mbsim_cli.kernels.compiler.watch import watch_compilation
 
 
 class Inner(NamedTuple):
@@ -50,15 +38,15 @@ def _doubled(x):
 @kernel
 def scaled(inner, i, k):
     """A row of a group, in the directions k."""
-    return inner.factor * at(inner.rows, i, k)
+    return inner.factor * simd.at(inner.rows, i, k)
 
 
 @inlined
 def add_row(group, i, k, out):
     """Add what a row and its square give."""
     x = scaled(group.inner, i, k)
-    add_to(out, 0, k, x * x - 0.25 * doubled(x))
-    put(out, 1, k, only(x, 5) + total(squares(x)) / largest(squares(x)))
+    simd.add_to(out, 0, k, x * x - 0.25 * doubled(x))
+    simd.put(out, 1, k, simd.only(x, 5) + simd.total(simd.squares(x)) / simd.largest(simd.squares(x)))
 
 
 @merged
@@ -70,9 +58,9 @@ def add_rows(group, k, out):
 
 def combine(group, out):
     """The entry: sums over rows, and over the view of them in one row and as one column."""
-    for g in range(0, out.shape[1], width(out)):
-        add_rows(group, block(out, g), out)
-    row, column = flat(group.inner.rows), as_column(group.inner.rows)
+    for g in range(0, out.shape[1], simd.width(out)):
+        add_rows(group, simd.block(out, g), out)
+    row, column = simd.flat(group.inner.rows), simd.as_column(group.inner.rows)
     for i in range(row.size):
         out[2, 0] += row[i] + column[i, 0]
     return group.count, out[2, 0].real > 0.0

@@ -379,15 +379,9 @@ def _view(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
     given = make_array(sig.args[0])(context, builder, args[0])
     view = make_array(sig.return_type)(context, builder)
     one = ir.Constant(given.nitems.type, 1)
-    populate_array(
-        view,
-        data=given.data,
-        shape=[given.nitems, one][: sig.return_type.ndim],
-        strides=[given.itemsize] * sig.return_type.ndim,
-        itemsize=given.itemsize,
-        meminfo=given.meminfo,
-        parent=given.parent,
-    )
+    ndim, size = sig.return_type.ndim, given.itemsize
+    shape, strides = [given.nitems, one][:ndim], [size] * ndim
+    populate_array(view, given.data, shape, strides, size, given.meminfo, given.parent)
     return view._getvalue()
 
 

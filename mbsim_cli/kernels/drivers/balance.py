@@ -119,8 +119,7 @@ def share_left(factor, floor, state, e, left_out):
     Accelerations of ``floor``, in 1/s^2, count as round-off.
     """
     J, lam = factor.J, state.lam
-    for r in range(lam.size):
-        left_out[r] = 0.0
+    clear(left_out)
     for c in range(state.zdd.size):
         force = 0.0 * state.zdd[c]
         for r in range(lam.size):

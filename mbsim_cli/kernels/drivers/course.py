@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.arrays import clear
 from mbsim_cli.kernels.algorithms.by_type import table_by_type
 from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 from mbsim_cli.kernels.drivers.open_trees import first_step, guess
@@ -89,8 +90,7 @@ _interpolate = table_by_type(
 @kernel
 def begin(work):
     """Begin a call, with no row filled."""
-    for j in range(work.course.size):
-        work.course[j] = 0.0
+    clear(work.course)
     work.course[REGULAR] = 1.0
     work.course[BEGUN] = work.clock[TRIED]
 

@@ -20,14 +20,7 @@ from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_derivatives import pull_motion, pull_projections
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.runge_kutta import Tableau
-from mbsim_cli.kernels.integrators.runge_kutta_adjoint import (
-    StepAdjoints,
-    StepWork,
-    TakenStep,
-    add_motion,
-    go_back_a_step,
-    take_stage,
-)
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import StepAdjoints, StepWork, TakenStep
 from mbsim_cli.model.codes import Status
 
 # ALI3-P ---------------------------------------------------------------------------------------------------------------
@@ -40,8 +33,7 @@ def sweep_back(model, theta, control, starts, record, of_sensors, given, work, p
     """Pull ``pulling.adj`` back through the rows of a record; ``starts`` (0 or 1) first ones end no step.
 
     ``of_sensors`` (N, width, p) are adjoints of the sensors, added at each time point, and ``given`` such of the
-    motion, of N rows or none. Returns a Status, the row that it belongs to, and the largest relative
-    residual, relative.
+    motion, of N rows or none. Returns a Status, the row that it belongs to, and the largest relative residual.
     """
     kin, eq, state = work.kin, work.eq, work.state
     constrained, worst, status = eq.phi.size > 0, 0.0, Status.OK
@@ -144,7 +136,7 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, of_sensors, g
                 inside = np.abs(record.time[row] - at) > near
                 row -= 1
                 if not inside:
-                    add_motion(adj, step)
+                    runge_kutta_adjoint.add_motion(adj, step)
                     continue
                 x, at = (record.time[row + 1] - t) / (at - t), record.time[row + 1]
                 stand_inside(model, theta, at, x, taken, tableau, tree, motion)
@@ -153,7 +145,7 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, of_sensors, g
                 break
             else:
                 at = at if stage == last else t + tableau.c[stage] * h
-                take_stage(stage, last, step, adj)
+                runge_kutta_adjoint.take_stage(stage, last, step, adj)
                 stand_at_stage(model, theta, at, taken, tableau, stage, tree, motion)
             pulled = last if inside else stage
             solved, error = pull_stage(model, theta, at, h, tableau, pulled, motion.state, work, adj)
@@ -168,7 +160,7 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, of_sensors, g
         if starts and t > 0.0 and (number > 0 or begins == 1):
             _pull_jump(t, taken.zdd[0], taken.zdd[last], work.breakpoints, adj, step)
         if number > 0 or begins == 1:
-            go_back_a_step(step)
+            runge_kutta_adjoint.go_back_a_step(step)
         if number > 0:
             give_earlier(tableau, steps.size[number - 1] == 0.0, step)
     return Status.OK.value, 0.0, worst

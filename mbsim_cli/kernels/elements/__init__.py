@@ -10,8 +10,6 @@ from typing import Any
 
 from mbsim_cli.model.codes import ELEMENTS
 
-__all__ = ["elements", "generated"]
-
 
 @cache
 def elements(kind: type) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.arrays import atan2
 from mbsim_cli.kernels.algebra.spatial import dot_six
-from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, scale3, sub3
+from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load6, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.elements.element import (
@@ -75,26 +75,19 @@ def rate_factor(s):
 def product_of_row(theta, o, row, x):
     """One row of a symmetric matrix times x."""
     return (
-        theta[o + row[0]] * x[0]
-        + theta[o + row[1]] * x[1]
-        + theta[o + row[2]] * x[2]
-        + theta[o + row[3]] * x[3]
-        + theta[o + row[4]] * x[4]
-        + theta[o + row[5]] * x[5]
-    )
+        theta[o + row[0]] * x[0] + theta[o + row[1]] * x[1] + theta[o + row[2]] * x[2]
+        + theta[o + row[3]] * x[3] + theta[o + row[4]] * x[4] + theta[o + row[5]] * x[5]
+    )  # fmt: skip
 
 
 @inlined
 def product6(theta, o, x):
     """A symmetric 6 x 6 matrix, its upper triangle by rows at o, times x."""
     return (
-        product_of_row(theta, o, ROWS[0], x),
-        product_of_row(theta, o, ROWS[1], x),
-        product_of_row(theta, o, ROWS[2], x),
-        product_of_row(theta, o, ROWS[3], x),
-        product_of_row(theta, o, ROWS[4], x),
-        product_of_row(theta, o, ROWS[5], x),
-    )
+        product_of_row(theta, o, ROWS[0], x), product_of_row(theta, o, ROWS[1], x),
+        product_of_row(theta, o, ROWS[2], x), product_of_row(theta, o, ROWS[3], x),
+        product_of_row(theta, o, ROWS[4], x), product_of_row(theta, o, ROWS[5], x),
+    )  # fmt: skip
 
 
 @inlined
@@ -125,22 +118,11 @@ def bushing(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C):
     twist = cross3(phi, turning)
     phi1 = add3(axpy3(-0.5, twist, turning), scale3(factor, cross3(phi, twist)))
     e = (
-        d[0] - theta[o + UNLOADED],
-        d[1] - theta[o + UNLOADED + 1],
-        d[2] - theta[o + UNLOADED + 2],
-        phi[0] - theta[o + UNLOADED + 3],
-        phi[1] - theta[o + UNLOADED + 4],
-        phi[2] - theta[o + UNLOADED + 5],
-    )
+        d[0] - theta[o + UNLOADED], d[1] - theta[o + UNLOADED + 1], d[2] - theta[o + UNLOADED + 2],
+        phi[0] - theta[o + UNLOADED + 3], phi[1] - theta[o + UNLOADED + 4], phi[2] - theta[o + UNLOADED + 5],
+    )  # fmt: skip
     rates = (d1[0], d1[1], d1[2], phi1[0], phi1[1], phi1[2])
-    preload = (
-        theta[o + PRELOAD],
-        theta[o + PRELOAD + 1],
-        theta[o + PRELOAD + 2],
-        theta[o + PRELOAD + 3],
-        theta[o + PRELOAD + 4],
-        theta[o + PRELOAD + 5],
-    )
+    preload = load6(theta, o + PRELOAD)
     u0, f0, _ = potential(laws, theta, law[f, BUSHING_LAWS + 0], e[0])
     u1, f1, _ = potential(laws, theta, law[f, BUSHING_LAWS + 1], e[1])
     u2, f2, _ = potential(laws, theta, law[f, BUSHING_LAWS + 2], e[2])
@@ -150,13 +132,9 @@ def bushing(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C):
     s0, s1, s2, s3, s4, s5 = product6(theta, o + BUSHING_STIFFNESS, e)
     l0, l1, l2, l3, l4, l5 = product6(theta, o + BUSHING_DAMPING, rates)
     held = (
-        preload[0] - s0 - f0,
-        preload[1] - s1 - f1,
-        preload[2] - s2 - f2,
-        preload[3] - s3 - f3,
-        preload[4] - s4 - f4,
-        preload[5] - s5 - f5,
-    )
+        preload[0] - s0 - f0, preload[1] - s1 - f1, preload[2] - s2 - f2,
+        preload[3] - s3 - f3, preload[4] - s4 - f4, preload[5] - s5 - f5,
+    )  # fmt: skip
     F = (held[0] - l0, held[1] - l1, held[2] - l2)
     Q = (held[3] - l3, held[4] - l4, held[5] - l5)
     twisted = cross3(phi, Q)

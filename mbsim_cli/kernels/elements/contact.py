@@ -13,25 +13,9 @@ from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.elements.element import Element, axis, axis_of_first, point, point_of_first, turning, velocity
 from mbsim_cli.kernels.elements.laws import SMOOTH_POSITIVE, smooth_positive
+from mbsim_cli.model import layout
 from mbsim_cli.model.codes import Force
-from mbsim_cli.model.layout import (
-    AXIS,
-    CONTACT_SIZE,
-    DISSIPATION,
-    DYNAMIC,
-    EXPONENT,
-    HALF_LENGTH,
-    IMPACT_DAMPING,
-    IMPACT_DEPTH,
-    N_OTHER,
-    OTHER_RADIUS,
-    P_OTHER,
-    RIM_RADIUS,
-    SPHERE_RADIUS,
-    SPHERE_STIFFNESS,
-    STATIC,
-    STRIBECK,
-)
+from mbsim_cli.model.layout import AXIS, CONTACT_SIZE, N_OTHER, P_OTHER
 
 REST = 1e-12  # of the sliding speed over its scale, squared
 PULL = 0.02  # of the elastic force: where dissipation would pull, the force goes to zero over this range
@@ -78,32 +62,26 @@ def contact(theta, o, c, v, w, n, penetration):
     c, v are its centre and the centre's velocity, w its angular velocity, as the other body sees them; n is the normal
     out of the other body. The quantities are those of ``ContactQuantity``, the elastic energy, and the power into it.
     """
-    K, e, rate = theta[o + SPHERE_STIFFNESS], theta[o + EXPONENT], -dot3(n, v)
+    K, e, rate = theta[o + layout.SPHERE_STIFFNESS], theta[o + layout.EXPONENT], -dot3(n, v)
     elastic = K * power_of_positive(penetration, e)
     # the positive part of 1 + chi d', exact from PULL / 2 on: contacts do not pull
-    hindered = theta[o + IMPACT_DAMPING] * cubic_step(penetration / theta[o + IMPACT_DEPTH]) * rate
-    share = 1.0 + theta[o + DISSIPATION] * rate + hindered / (elastic + NO_FORCE)
+    hindered = theta[o + layout.IMPACT_DAMPING] * cubic_step(penetration / theta[o + layout.IMPACT_DEPTH]) * rate
+    share = 1.0 + theta[o + layout.DISSIPATION] * rate + hindered / (elastic + NO_FORCE)
     damped, _, _, _ = smooth_positive(share / PULL + 0.5)
     F = elastic * PULL * damped
-    arm = scale3(0.5 * penetration - theta[o + SPHERE_RADIUS], n)
+    arm = scale3(0.5 * penetration - theta[o + layout.SPHERE_RADIUS], n)
     at_point = add3(v, cross3(w, arm))
     sliding = axpy3(-dot3(n, at_point), n, at_point)
-    s = np.sqrt(dot3(sliding, sliding) / (theta[o + STRIBECK] * theta[o + STRIBECK]) + REST)
+    s = np.sqrt(dot3(sliding, sliding) / (theta[o + layout.STRIBECK] * theta[o + layout.STRIBECK]) + REST)
     peak = 0.25 * s * s + 0.75
-    static = (theta[o + STATIC] - theta[o + DYNAMIC]) * s / (peak * peak)
+    static = (theta[o + layout.STATIC] - theta[o + layout.DYNAMIC]) * s / (peak * peak)
     decay = np.exp(-8.0 * s)
-    mu = theta[o + DYNAMIC] * (1.0 - decay) / (1.0 + decay) + static  # tanh 4 s, finite for complex numbers too
-    force = axpy3(F, n, scale3(-F * mu / (s * theta[o + STRIBECK]), sliding))
+    mu = theta[o + layout.DYNAMIC] * (1.0 - decay) / (1.0 + decay) + static  # tanh 4 s, finite for complex numbers too
+    force = axpy3(F, n, scale3(-F * mu / (s * theta[o + layout.STRIBECK]), sliding))
     quantities = (
-        F,
-        s * theta[o + STRIBECK],
-        0.0,
-        mu * F,
-        rate,
-        penetration,
-        K * power_of_positive(penetration, e + 1.0) / (e + 1.0),
-        elastic * rate,
-    )
+        F, s * theta[o + layout.STRIBECK], 0.0, mu * F, rate, penetration,
+        K * power_of_positive(penetration, e + 1.0) / (e + 1.0), elastic * rate,
+    )  # fmt: skip
     return (cross3(add3(c, arm), force), force), quantities
 
 
@@ -116,19 +94,19 @@ def rim_on_plane(theta, o, c, e, v, w, p, n):
     """
     across = axpy3(-dot3(n, e), e, n)
     size = np.sqrt(dot3(across, across) + UPRIGHT * dot3(e, e))
-    radius = theta[o + RIM_RADIUS]
+    radius = theta[o + layout.RIM_RADIUS]
     arm = scale3(-radius / size, across)
     distance = dot3(n, sub3(c, p)) - radius * size
-    return contact(theta, o, add3(c, arm), add3(v, cross3(w, arm)), w, n, theta[o + SPHERE_RADIUS] - distance)
+    return contact(theta, o, add3(c, arm), add3(v, cross3(w, arm)), w, n, theta[o + layout.SPHERE_RADIUS] - distance)
 
 
 @kernel
 def sphere_on_capsule(theta, o, c, v, w, p, n):
     """Contact with a capsule of the other body about p, along n; of a sphere it has no length."""
-    along = held_within(dot3(n, sub3(c, p)), theta[o + HALF_LENGTH])
+    along = held_within(dot3(n, sub3(c, p)), theta[o + layout.HALF_LENGTH])
     d = sub3(c, axpy3(along, n, p))
     distance = np.sqrt(dot3(d, d) + CENTERED)
-    penetration = theta[o + SPHERE_RADIUS] + theta[o + OTHER_RADIUS] - distance
+    penetration = theta[o + layout.SPHERE_RADIUS] + theta[o + layout.OTHER_RADIUS] - distance
     return contact(theta, o, c, v, w, scale3(1.0 / distance, d), penetration)
 
 

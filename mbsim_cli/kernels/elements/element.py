@@ -14,19 +14,6 @@ from mbsim_cli.kernels.derive.trace import ByHand
 from mbsim_cli.kernels.derive.write import Derivatives
 from mbsim_cli.model.codes import Force
 
-__all__ = [
-    "AlongMeasure",
-    "Element",
-    "Sight",
-    "axis",
-    "axis_of_first",
-    "given",
-    "point",
-    "point_of_first",
-    "turning",
-    "velocity",
-]
-
 ROOM = 120  # numbers that an element may put aside: result and slopes
 BY_G, BY_G1 = ROOM - 2, ROOM - 1  # places among them of the slopes of a force along a measure, by g and g'
 QUANTITIES = 14  # that sensors may read of an element, at most

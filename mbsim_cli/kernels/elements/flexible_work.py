@@ -44,12 +44,9 @@ def elastic_work(tree, dtype=np.float64):
     count = tree.block.size
     N = padded(int(np.diff(tree.elastic).max(initial=0)))
     return Elastic(
-        zeros((count, NOW, N), dtype),
-        np.zeros((count, FRAME), dtype),
-        zeros((count, CHANGES, N), dtype),
-        zeros((count, N, N), dtype),
-        zeros((count, N, N), dtype),
-    )
+        zeros((count, NOW, N), dtype), np.zeros((count, FRAME), dtype), zeros((count, CHANGES, N), dtype),
+        *(zeros((count, N, N), dtype) for _ in range(2)),
+    )  # fmt: skip
 
 
 @inlined
@@ -152,14 +149,8 @@ def mode9(theta, p, n):
 @inlined
 def rows6(array, f, r, k):
     """Symmetric matrix in six rows."""
-    return (
-        at(array, f, r, k),
-        at(array, f, r + 1, k),
-        at(array, f, r + 2, k),
-        at(array, f, r + 3, k),
-        at(array, f, r + 4, k),
-        at(array, f, r + 5, k),
-    )
+    x, y = rows3(array, f, r, k), rows3(array, f, r + 3, k)
+    return x[0], x[1], x[2], y[0], y[1], y[2]
 
 
 @inlined

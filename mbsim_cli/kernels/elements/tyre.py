@@ -14,21 +14,8 @@ from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.elements.element import Element, axis, point, turning, velocity
 from mbsim_cli.kernels.elements.laws import LAW, SMOOTH_POSITIVE, law_value, smooth_positive
+from mbsim_cli.model import layout
 from mbsim_cli.model.codes import TYRES, Force
-from mbsim_cli.model.layout import (
-    AXIS,
-    FRICTION,
-    ONSET,
-    RADIUS,
-    SHAPE_B,
-    SHAPE_C,
-    SLIP_X,
-    SLIP_Y,
-    SLOW,
-    TYRE_DAMPING,
-    TYRE_SIZE,
-    TYRE_STIFFNESS,
-)
 
 SMALL_SLIP = 1e-6  # square of the slip below which the Magic Formula is a straight line
 SMALL_FORCE = 1e-12  # N^2: a linear tyre without load has no friction limit to divide by
@@ -78,10 +65,10 @@ def tyre(kind, laws, theta, o, road, c, e, v, w):
     height, slope, _ = law_value(laws, theta, road, c[0])
     gap = c[2] - height
     # load step(u / w) pos(k u + c u') by the deflection u and its rate; never negative
-    deflection, rate = theta[o + RADIUS] - gap, slope * v[0] - v[2]
-    stiffness, onset = theta[o + TYRE_STIFFNESS], theta[o + ONSET]
+    deflection, rate = theta[o + layout.RADIUS] - gap, slope * v[0] - v[2]
+    stiffness, onset = theta[o + layout.TYRE_STIFFNESS], theta[o + layout.ONSET]
     share = touching(deflection / onset)
-    p, _, _, _ = smooth_positive((stiffness * deflection + theta[o + TYRE_DAMPING] * rate) / (stiffness * onset))
+    p, _, _, _ = smooth_positive((stiffness * deflection + theta[o + layout.TYRE_DAMPING] * rate) / (stiffness * onset))
     p_rest, _, _, _ = smooth_positive(deflection / onset)
     q = np.sqrt(1.0 + slope * slope)
     normal_load = share * (stiffness * onset * p) * q
@@ -94,10 +81,13 @@ def tyre(kind, laws, theta, o, road, c, e, v, w):
     slide = axpy3(-gap, g, v)
     # slips by the rolling speed, which is never zero, and what they exert
     roll = gap * dot3(g, t)
-    D = np.sqrt(roll * roll + theta[o + SLOW] * theta[o + SLOW])
+    D = np.sqrt(roll * roll + theta[o + layout.SLOW] * theta[o + layout.SLOW])
     slip_x, slip_y = -dot3(slide, t) / D, -dot3(slide, s) / D
-    f_x, f_y = theta[o + SLIP_X] * slip_x, theta[o + SLIP_Y] * slip_y
-    Q = grip(kind, theta[o + FRICTION] * normal_load, theta[o + SHAPE_B], theta[o + SHAPE_C], f_x * f_x + f_y * f_y)
+    f_x, f_y = theta[o + layout.SLIP_X] * slip_x, theta[o + layout.SLIP_Y] * slip_y
+    Q = grip(
+        kind, theta[o + layout.FRICTION] * normal_load, theta[o + layout.SHAPE_B], theta[o + layout.SHAPE_C],
+        f_x * f_x + f_y * f_y,
+    )  # fmt: skip
     force_x, force_y = Q * f_x, Q * f_y
     force = axpy3(normal_load, n, axpy3(force_x, t, scale3(force_y, s)))
     energy, power = stiffness * onset * onset * stored(deflection / onset), stiffness * onset * share * p_rest * rate
@@ -105,5 +95,5 @@ def tyre(kind, laws, theta, o, road, c, e, v, w):
     return (cross3(axpy3(-gap, n, c), force), force), quantities
 
 
-WHEEL = {"c": point(), "e": axis(AXIS), "v": velocity("c"), "w": turning()}
-ELEMENT = Element(tyre, TYRES, WHEEL, TYRE_SIZE, 8, rules=(LAW, SMOOTH_POSITIVE))
+WHEEL = {"c": point(), "e": axis(layout.AXIS), "v": velocity("c"), "w": turning()}
+ELEMENT = Element(tyre, TYRES, WHEEL, layout.TYRE_SIZE, 8, rules=(LAW, SMOOTH_POSITIVE))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import copy_to, set_identity
+from mbsim_cli.kernels.algebra.arrays import clear, copy_to, scaled, set_identity
 from mbsim_cli.kernels.algorithms.elimination import constrained_solve
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY
 from mbsim_cli.kernels.algorithms.equations.constraints import constraint_speeds
@@ -281,21 +281,17 @@ def project(model, theta, t, control, state, work):
     system.move_bodies(model, theta, state, kin)
     system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
     _project_rate(eq.phi2, control.projection_ratio, state.zdd, state.kappa, factor, columns, work.corrections[1])
-    for r in range(state.lam.size):
-        eq.phi2[r] = -columns.residual[r, 0]
+    scaled(-1.0, columns.residual, eq.phi2)
     return Status.OK
 
 
 @merged
 def _project_rate(defect, ratio, rate, multiplier_out, factor, columns, correction_out):
     """Move ``rate`` onto the constraint whose value it violates by ``defect``."""
-    for c in range(rate.size):
-        columns.b[c, 0] = 0.0
-    for r in range(defect.size):
-        columns.e[r, 0] = -defect[r]
+    clear(columns.b)
+    scaled(-1.0, defect, columns.e)
     constrained_solve.solve_one_change(factor, ratio, PROJECTED, as_column(rate), columns)
     for c in range(rate.size):
         correction_out[c] = columns.x[c, 0]
         rate[c] += columns.x[c, 0]
-    for r in range(defect.size):
-        multiplier_out[r] = columns.mu[r, 0]
+    copy_to(columns.mu, multiplier_out)

@@ -197,10 +197,8 @@ def solve_loop_stage(model, theta, t, g, control, tree, state, eq, counters):
             if not _factor_tangent_of_loops(model, theta, t, g, state, tree, factor, counters):
                 return Status.SINGULAR
             eq.shift[0] = g
-        for c in range(at.G.size):
-            columns.b[c, 0] = -at.G[c]
-        for r in range(at.phi2.size):
-            columns.e[r, 0] = -at.phi2[r]
+        scaled(-1.0, at.G, columns.b)
+        scaled(-1.0, at.phi2, columns.e)
         solve_constrained(factor, SOLVED, columns)
         size, floor = correct(g, control, columns.x, state)
         change = _correct_multipliers(columns, factor.weight, state)

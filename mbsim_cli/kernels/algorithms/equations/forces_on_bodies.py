@@ -68,10 +68,7 @@ PULL_BACK = {  # velocities come before their points
     "pull_given(model, f, o + place, k, Rb, x_hat, adj_out)",
 }
 PASSIVE = {  # other arguments of values, which never vary
-    "theta": "theta",
-    "o": "o",
-    "f": "f",
-    "t": "t",
+    **{name: name for name in ("theta", "o", "f", "t")},
     "kind": "model.forces.kind[f]",
     "laws": "model.laws",
     "law": "model.forces.law",

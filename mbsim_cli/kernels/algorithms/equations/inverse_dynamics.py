@@ -3,7 +3,7 @@
 Paper 000, equations (7)-(9) and (22)-(24), without forming M. Cost O(n).
 """
 
-from mbsim_cli.kernels.algebra.arrays import clear
+from mbsim_cli.kernels.algebra.arrays import clear, copy_to
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     cross_force,
@@ -48,8 +48,7 @@ def add_armature_mass(model, theta, M_out):
 @kernel
 def set_armatures(model, theta, own_out):
     """Fill own (n,) with a, zero where a coordinate has none."""
-    for c in range(own_out.size):
-        own_out[c] = 0.0
+    clear(own_out)
     for i in range(model.armatures.coordinate.size):
         own_out[model.armatures.coordinate[i]] += theta[model.armatures.theta[i]]
 
@@ -144,9 +143,7 @@ def mass_matrix(tree, kin, comp, M_out):
 def composite_inertia(tree, kin, comp):
     """Leave in comp.inertia (nb + 1, 10) the inertias of subtrees, about ref of their roots."""
     inertia = comp.inertia
-    for i in range(tree.parent.size + 1):
-        for j in range(10):
-            inertia[i, j] = kin.inertia[i, j]
+    copy_to(kin.inertia, inertia)
     for i in range(tree.parent.size - 1, -1, -1):
         p, d = tree.parent[i], offset_to_parent(tree, kin, i)
         m, h = inertia[i, 0], row3(inertia, i, 1)

@@ -12,6 +12,7 @@ from mbsim_cli.kernels.algebra.vectors import (
     cross3,
     euler_rotation,
     load3,
+    load6,
     load9,
     matmul9,
     matmul9_transposed,
@@ -82,9 +83,7 @@ def position_kinematics(tree, theta, z, at_center, kin):
 @inlined
 def place_inertia(theta, o, i, R, arm, kin):
     """Inertia of body i with the axes R about the point that its centre of mass is the arm away from."""
-    m, local, cross_terms = theta[o + MASS], load3(theta, o + INERTIA), load3(theta, o + INERTIA + 3)
-    J = symmetric_rotate(R, (local[0], local[1], local[2], cross_terms[0], cross_terms[1], cross_terms[2]))
-    steiner = parallel_axis(arm)
+    m, J, steiner = theta[o + MASS], symmetric_rotate(R, load6(theta, o + INERTIA)), parallel_axis(arm)
     kin.inertia[i, 0] = m
     for j in range(3):
         kin.inertia[i, 1 + j] = m * arm[j]

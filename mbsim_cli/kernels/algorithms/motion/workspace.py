@@ -143,15 +143,11 @@ def _signal_work(model, columns_of, dtype):
         measures = model.measures.theta + np.maximum(MEASURE_SIZE, np.diff(model.measures.first))
         read = int(max((3, *(signals.sensor_theta + 6), *measures, *(model.forces.theta + 32))))
     seeds = SignalSeeds(
-        *(zeros(rows, dtype) for _ in range(3)),
-        zeros((0, 6, WIDTH), dtype),
+        *(zeros(rows, dtype) for _ in range(3)), zeros((0, 6, WIDTH), dtype),
         *(zeros((n if number else 0, WIDTH), dtype) for _ in range(3)),
-        zeros((model.constraints.measure.size if number else 0, WIDTH), dtype),
-        zeros((read, WIDTH), dtype),
-        untouched(model, WIDTH),
-        zeros((inputs, WIDTH), dtype),
-        zeros((number, WIDTH), dtype),
-    )
+        zeros((model.constraints.measure.size if number else 0, WIDTH), dtype), zeros((read, WIDTH), dtype),
+        untouched(model, WIDTH), zeros((inputs, WIDTH), dtype), zeros((number, WIDTH), dtype),
+    )  # fmt: skip
     return SignalWork(
         np.zeros(inputs, dtype), np.zeros(places, dtype), np.zeros(places, dtype), bits, seeds,
         _load_work(model, n, dtype),

@@ -55,14 +55,9 @@ def conventional(model, theta, p, dtype=np.float64):
     kin = kinematics(model, dtype)
     set_ground(theta, kin)
     return Conventional(
-        open_tree(model),
-        kin,
-        twists(model, p, dtype),
-        dense.dense_equations(n, p, dtype),
-        np.zeros((nb + 1, 6), dtype),
-        *np.zeros((4, 6, n), dtype),
-        np.zeros((n, 6), dtype),
-    )
+        open_tree(model), kin, twists(model, p, dtype), dense.dense_equations(n, p, dtype),
+        np.zeros((nb + 1, 6), dtype), *np.zeros((4, 6, n), dtype), np.zeros((n, 6), dtype),
+    )  # fmt: skip
 
 
 @kernel
@@ -137,9 +132,7 @@ def vary_body_force(kin, tw, b, k, inertia, d_inertia):
 @kernel
 def body_jacobian(tree, b, S, J_out):
     """Partial velocities of body b, J (6, n): the columns S (n, 6) of all joints that carry it, else zero."""
-    for r in range(6):
-        for c in range(J_out.shape[1]):
-            J_out[r, c] = 0.0
+    clear(J_out)
     while b >= 0:
         for c in range(tree.first_column[b], tree.first_column[b + 1]):
             for r in range(6):

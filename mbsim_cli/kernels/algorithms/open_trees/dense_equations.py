@@ -221,8 +221,7 @@ def _reaction(model, theta, eq, i, c, zdd):
 
 @kernel
 def _reactions(model, theta, open_tree, eq, zdd, reaction_out):
-    for i in range(reaction_out.size):
-        reaction_out[i] = 0.0
+    clear(reaction_out)
     for c in range(zdd.size):
         i = open_tree.driver[c]
         if i != NONE:

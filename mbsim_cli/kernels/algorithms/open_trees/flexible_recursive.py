@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import clear
+from mbsim_cli.kernels.algebra.arrays import clear, copy_to
 from mbsim_cli.kernels.algebra.spatial import (
     SIZE,
     accumulate,
@@ -397,8 +397,7 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
     for c in range(art.driver.size):
         if art.driver[c] != NONE:
             dyn.reaction[art.driver[c]] = -dyn.x[c] / theta[coefficient_offset(model, art.driver[c])]
-    for r in range(reaction_out.size):
-        reaction_out[r] = dyn.reaction[r]
+    copy_to(dyn.reaction, reaction_out)
     return True
 
 

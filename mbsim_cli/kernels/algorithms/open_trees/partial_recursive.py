@@ -39,14 +39,9 @@ def partial_recursive(model, theta, p, dtype=np.float64):
     kin = kinematics(model, dtype)
     set_ground(theta, kin)
     return PartialRecursive(
-        open_tree(model),
-        kin,
-        composite(model, dtype),
-        twists(model, p, dtype),
-        dense.dense_equations(n, p, dtype),
-        np.zeros((n, 6), dtype),
-        np.zeros((nb + 1, 10), dtype),
-    )
+        open_tree(model), kin, composite(model, dtype), twists(model, p, dtype), dense.dense_equations(n, p, dtype),
+        np.zeros((n, 6), dtype), np.zeros((nb + 1, 10), dtype),
+    )  # fmt: skip
 
 
 @kernel

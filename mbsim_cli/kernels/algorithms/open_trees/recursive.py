@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algebra.arrays import clear
+from mbsim_cli.kernels.algebra.arrays import clear, copy_to
 from mbsim_cli.kernels.algebra.spatial import (
     SIZE,
     accumulate,
@@ -193,9 +193,7 @@ def eliminate(tree, driver, kin, art):
 @kernel
 def accelerate_axes(tree, kin, art):
     """Joint accelerations along the axes, x, and the forces across the joints, from the ground to the tips."""
-    ground = tree.parent.size
-    for j in range(6):
-        art.a[ground, j] = 0.0
+    clear(art.a[tree.parent.size])
     for i in range(tree.parent.size):
         a = shift_motion(motion_at(art.a, tree.parent[i]), offset_to_parent(tree, kin, i))
         force = add6(articulated_apply(articulated_at(art.inertia, i), a), motion_at(art.p, i))
@@ -429,18 +427,11 @@ def recursive(model, theta, p, dtype=np.float64):
     nb, n = model.tree.parent.size, model.tree.column_kind.size
     kin, tw = kinematics(model, dtype), twists(model, p, dtype)
     set_ground(theta, kin)
+    varied = RightHandSides(tw.F, tw.N2, zeros((n, p), dtype), zeros((n, p), dtype), tw.each)
     return Recursive(
-        open_tree(model),
-        kin,
-        articulated(nb, n, dtype),
-        np.zeros((nb + 1, 6), dtype),
-        np.zeros(n, dtype),
-        tw,
-        RightHandSides(tw.F, tw.N2, zeros((n, p), dtype), zeros((n, p), dtype), tw.each),
-        zeros((n, p), dtype),
-        np.zeros(model.constraints.measure.size, dtype),
-        zeros((n, p), dtype),
-    )
+        open_tree(model), kin, articulated(nb, n, dtype), np.zeros((nb + 1, 6), dtype), np.zeros(n, dtype), tw, varied,
+        zeros((n, p), dtype), np.zeros(model.constraints.measure.size, dtype), zeros((n, p), dtype),
+    )  # fmt: skip
 
 
 @kernel
@@ -468,8 +459,7 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
             load = dot6(motion_at(art.axis, c), motion_at(art.joint_force, tree.column_body[c])) - dyn.Q[c]
             load += art.armature[c] * zdd_out[c]
             dyn.reaction[driver[c]] = -load / theta[coefficient_offset(model, driver[c])]
-    for r in range(reaction_out.size):
-        reaction_out[r] = dyn.reaction[r]
+    copy_to(dyn.reaction, reaction_out)
     return True
 
 

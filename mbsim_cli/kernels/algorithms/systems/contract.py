@@ -15,20 +15,8 @@ from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 
 # Functions of ``system_of_trees`` that also serve trees with bodies that deform; the others differ for these
 INHERITED = (
-    "compose",
-    "measure",
-    "pull_at_rest",
-    "pull_free",
-    "pull_rates",
-    "pull_readings",
-    "pull_residual",
-    "rates",
-    "rotate_prediction",
-    "vary_bodies_of",
-    "vary_equations",
-    "vary_free",
-    "vary_measure",
-    "vary_rates",
+    *("compose", "measure", "pull_at_rest", "pull_free", "pull_rates", "pull_readings", "pull_residual", "rates"),
+    *("rotate_prediction", "vary_bodies_of", "vary_equations", "vary_free", "vary_measure", "vary_rates"),
     "vary_residual",
 )
 SYSTEMS: dict[type, Any] = {

@@ -25,9 +25,12 @@ from mbsim_cli.kernels.algebra.vectors import (
     add3,
     axpy3,
     cross3,
+    load6,
     matmul9,
     parallel_axis,
     rotate,
+    row3,
+    row9,
     scale3,
     sub3,
     symmetric_rotate,
@@ -79,9 +82,7 @@ def start_ground(links, body_out):
 @kernel
 def move_link(links, i, parent, own, c):
     """Pose and motion of link i, and its column c, from those of its parent."""
-    g, x = links.frame[i], links.arm[i]
-    frame = (g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8])
-    arm = (x[0], x[1], x[2])
+    frame, arm = row9(links.frame, i), row3(links.arm, i, 0)
     if links.turns[i]:
         _turn_link(frame, arm, parent, own, c)
     else:
@@ -140,11 +141,7 @@ def _carry(parent, own, c):
 def weigh(links, i, own, total_out):
     """Moments, force and rate matrix of the link itself."""
     m = links.mass[i]
-    center = (links.center[i, 0], links.center[i, 1], links.center[i, 2])
-    local = (
-        links.inertia[i, 0], links.inertia[i, 1], links.inertia[i, 2],
-        links.inertia[i, 3], links.inertia[i, 4], links.inertia[i, 5],
-    )  # fmt: skip
+    center, local = row3(links.center, i, 0), load6(links.inertia[i], 0)
     for l in range(LANES):
         R = get9(own["R"], l)
         V, A = get6(own["V"], l), get6(own["A"], l)
