@@ -6,8 +6,6 @@ from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, put
 
 # Vectors --------------------------------------------------------------------------------------------------------------
-#
-# Vectors of three as tuples: values in, value out, nothing allocated.
 
 
 @inlined

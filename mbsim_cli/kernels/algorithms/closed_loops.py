@@ -322,10 +322,8 @@ def _vary_velocity(model, theta, t, directions, loops, state, sens):
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
 #
-# Pull-backs of accelerations and projections of closed loops: the transposes of their variations.
-#
-# All have the symmetric matrix of M and Phi_z. Spatial vectors are about the global origin. Derivation:
-# docs/theory/closed_loops.md.
+# The transposes of the variations: all have the symmetric matrix of M and Phi_z. Spatial vectors are about the global
+# origin. Derivation: docs/theory/closed_loops.md.
 
 
 TINY = 1e-300  # added to a divisor: all columns may be zero

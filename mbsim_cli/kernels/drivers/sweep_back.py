@@ -24,8 +24,6 @@ from mbsim_cli.kernels.integrators.runge_kutta_adjoint import StepAdjoints, Step
 from mbsim_cli.model.codes import Status
 
 # ALI3-P ---------------------------------------------------------------------------------------------------------------
-#
-# The compiled backward loop of ALI3-P: adjoints of objectives through stored time points, the last one first.
 
 
 @entry
@@ -64,8 +62,6 @@ def sweep_back(model, theta, control, starts, record, of_sensors, given, work, p
 
 
 # Runge-Kutta methods --------------------------------------------------------------------------------------------------
-#
-# The compiled backward loop of Runge-Kutta methods: adjoints of objectives through stored steps.
 #
 # One loop decides what is next, a time point inside the step or a stage, and pulls rates back in one place.
 

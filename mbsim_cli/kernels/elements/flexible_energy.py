@@ -89,7 +89,7 @@ from mbsim_cli.model.standard_data import CT as CT0
 
 # Deviations -----------------------------------------------------------------------------------------------------------
 #
-# What a flexible body adds to ``flexible`` whose data differ from the identities: stiffened bodies, and many files.
+# What a flexible body adds to ``flexible_inertia`` whose data differ from the identities, as of stiffened bodies.
 #
 # Ct and Cr have parts in q, symmetric in q and the shape, for points move by products of coordinates: so mdCM has half
 # of that of Ct, and the rates of Ct and Cr make a force q' Ct1 q' and a moment q' Cr1 q'. Gr, Ge, Oe and mdCM differ.

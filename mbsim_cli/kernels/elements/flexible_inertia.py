@@ -176,9 +176,8 @@ def _sum_modes(tree, theta, f, z, zd, el):
         el.frame[f, GR + r] = gyral[r]
 
 
-# Inertia of a flexible body: what its wrench and its elastic rows take of accelerations; see ``flexible``.
-#
-# Needs ``flexible_force`` or ``flexible_shape`` at the same coordinates.
+# What the wrench of a flexible body and its elastic rows take of accelerations. Needs ``flexible_force`` or
+# ``flexible_shape`` at the same coordinates.
 
 
 @inlined
@@ -214,10 +213,7 @@ def put_modes(tree, theta, f, M_out):
 # Variation of the forces of a flexible body, as it sees them itself: with its motion in its own axes, and its numbers.
 #
 # The forces are linear in the numbers, so what those vary by is the force that their variations would take, in the
-# formulas of ``flexible`` with a direction, or eight, in the place of a mode.
-
-
-# Derivatives of the forces of a flexible body by its motion; see ``flexible`` for what is differentiated.
+# formulas above with a direction, or eight, in the place of a mode.
 
 
 @kernel
@@ -348,8 +344,6 @@ def vary_first_block(tree, dtheta, f, k, given, motion, stiff, dG_out):
 
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
-#
-# Pull-back of the forces of a flexible body: the transpose of the variation above.
 
 
 @kernel

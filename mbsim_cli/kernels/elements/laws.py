@@ -265,8 +265,6 @@ vary_one_sided, pull_one_sided = by_numbers(one_sided, SMOOTH_POSITIVE)
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
 #
-# Pull-back of laws: adjoints of value, first and second derivative become one of the coefficients.
-#
 # The transpose of ``law_variation``. The adjoints are those of column k, x is held; ``hat_out`` (len(theta), p) is
 # added to.
 

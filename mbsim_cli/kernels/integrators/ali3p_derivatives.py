@@ -24,10 +24,9 @@ from mbsim_cli.model.codes import Status
 
 # Sensitivities --------------------------------------------------------------------------------------------------------
 #
-# Direct sensitivities of one ALI3-P step: the derivative of the discrete equations that were solved.
-#
-# Paper 000, equations (14)-(18). One variation of the residual at the predictor gives the whole right-hand
-# side; its solution is taken away, like the correction of the motion. Derivation: docs/theory/sensitivities.md.
+# The derivative of the discrete equations that were solved: paper 000, equations (14)-(18). One variation of the
+# residual at the predictor gives the whole right-hand side; its solution is taken away, like the correction of the
+# motion. Derivation: docs/theory/sensitivities.md.
 
 
 class Sensitivity(NamedTuple):
@@ -111,8 +110,6 @@ def vary_projections(model, theta, t, control, directions, state, sens, work, ex
 
 
 # Adjoint --------------------------------------------------------------------------------------------------------------
-#
-# Adjoint of one ALI3-P step: adjoints of what it ends with, pulled back to what it begins with and to theta.
 #
 # The transpose of the sensitivities, of the discrete equations that were solved: adjoints of z, z', z'' are handed
 # on from step to step, backwards; multipliers, predictor and penalties are means, and no adjoint passes through them.

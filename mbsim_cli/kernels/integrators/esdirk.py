@@ -145,8 +145,6 @@ def _vary_open_stage(model, theta, t, g, directions, tree, state, sens, eq, coun
 
 # Closed loops ---------------------------------------------------------------------------------------------------------
 #
-# Stages of a diagonally implicit Runge-Kutta method for closed loops of index 1, their sensitivities and pull-back.
-#
 # With Z = zhat + g Z', Z' = vhat + g A the unknowns of a stage are A and the multipliers: G(t, Z, Z', A, lambda) = 0
 # and Phi''(t, Z, Z', A) = 0. Newton goes by [T Phi_z^T; Phi_z 0], T = M + g C + g^2 K exact: what g moves Phi'' by
 # through Z and Z' is left out, so that corrections shrink by about g times the rates, and never by anything stiff.

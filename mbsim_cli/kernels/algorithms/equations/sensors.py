@@ -251,8 +251,6 @@ def other_power(model, theta, t, motion, multiplier, kin):
 
 
 # Variations -----------------------------------------------------------------------------------------------------------
-#
-# Variations of all sensors in p directions.
 
 
 @kernel

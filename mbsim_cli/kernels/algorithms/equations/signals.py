@@ -107,8 +107,6 @@ def pull_signals(model, theta, t, motion, kin, adj_out):
 
 
 # Forces of all elements -----------------------------------------------------------------------------------------------
-#
-# Forces of all elements, with the expressions that they read: values, variations, pull-backs.
 
 
 @kernel

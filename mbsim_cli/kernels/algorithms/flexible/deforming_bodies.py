@@ -192,9 +192,8 @@ def _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out):
         Y, X = only6(rows_at(comp.columns, COLUMN_Y, k), bits), only6(rows_at(comp.columns, COLUMN_X, k), bits)
         dw, dalpha, da = change_in_body(R, r, w, v, Y, X)
         dW = scale6(-1.0, to_origin(R, r, changed_wrench(comp.D, dalpha, da, dw)))
-        about_origin.spread(
-            model.pairs, pair, comp, s, N, on_frame, add6(dW, cross_force(N, on_frame)), T_out
-        )  # a is the ground
+        from_a = add6(dW, cross_force(N, on_frame))  # a is the ground
+        about_origin.spread(model.pairs, pair, comp, s, N, on_frame, from_a, T_out)
         for j in range(n):
             add_to(T_out, c + j, k, changed_row(comp.D, 6 + j, dalpha, da, dw))
 
@@ -257,8 +256,6 @@ def vary_flexible_forces(model, theta, directions, motion, change, kin, tw, dG_o
 
 
 # Elastic energies -----------------------------------------------------------------------------------------------------
-#
-# Energies of bodies that deform, beside those of rigid ones; nothing where there are none.
 
 
 @with_elastic(lambda model, theta, motion, kin: 0.0)
@@ -338,9 +335,8 @@ def vary_elastic_potential(model, theta, directions, g, k, z, sens, kin, tw):
 
 # Pull-backs -----------------------------------------------------------------------------------------------------------
 #
-# The transposes of the forces of bodies that deform, and of the variations of their energies.
-#
-# Spatial vectors are about the global origin, where all bodies must have their reference points.
+# The transposes of the variations. Spatial vectors are about the global origin, where all bodies must have their
+# reference points.
 
 
 @with_elastic(lambda model, theta, z, x, kin, comp: None)

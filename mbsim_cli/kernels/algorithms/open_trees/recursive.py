@@ -225,8 +225,6 @@ def add_coordinate_accelerations(tree, driver, z, zd, art, zdd_out):
 
 # Variations -----------------------------------------------------------------------------------------------------------
 #
-# Variation of the accelerations of a tree in p directions, without any matrix of the size of the tree.
-#
 # From the ground to the tips: twists N, N', N'' of all bodies at fixed joint accelerations, the forces that the bodies
 # take for them, and what they ask of each axis; from the tips to the ground: these forces through the articulated
 # bodies that ``eliminate`` left; back to the tips: the joint accelerations that follow. Cost O(n p).
