@@ -29,19 +29,11 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
-from mbsim_cli.kernels.compiler import watch
+from mbsim_cli.kernels.compiler import linking, watch
 from mbsim_cli.kernels.compiler.arguments import layout
 from mbsim_cli.kernels.compiler.image import IMAGES, Elf, Image, Object, linked
 from mbsim_cli.kernels.compiler.installed import tell_numba
-from mbsim_cli.kernels.compiler.linking import (
-    KernelLibrary,
-    LinkingCompiler,
-    MadeElsewhere,
-    Reference,
-    looking_again,
-    needed_by,
-    owners_of,
-)
+from mbsim_cli.kernels.compiler.linking import LinkingCompiler, MadeElsewhere, Reference
 from mbsim_cli.kernels.compiler.simd_compiled import type_of
 from mbsim_cli.kernels.compiler.store import PACKAGE
 
@@ -109,7 +101,7 @@ def compiled(function: Callable, given: tuple, elsewhere: Callable[[], Any] | No
     exec(compile(text, function.__code__.co_filename, "exec"), space)
     dispatcher = _compiled_kernel(space[function.__name__])
     dispatcher._compilation_chain_init_hook = lambda: None
-    with looking_again(dispatcher.py_func, elsewhere or (lambda: None)):
+    with linking.looking_again(dispatcher.py_func, elsewhere or (lambda: None)):
         dispatcher.compile((Reference(kind),))
     (result,) = dispatcher.overloads.values()
     code = linked_code(result.library, result.fndesc.llvm_func_name)
@@ -145,7 +137,7 @@ class KeptKernel(NullCache):
         """Compile, unless another process has done so by the time that the kernels below are there."""
         target = self._dispatcher.targetctx
         try:
-            with looking_again(self._dispatcher.py_func, lambda: self.load_overload(arguments, target)):
+            with linking.looking_again(self._dispatcher.py_func, lambda: self.load_overload(arguments, target)):
                 return compile(arguments, return_type)
         except MadeElsewhere as made:
             target.insert_user_function(made.form.entry_point, made.form.fndesc, [made.form.library])
@@ -235,7 +227,7 @@ def _keep_module(library: Any) -> bytes:
     """Put the module of a kernel into the store, with those that it calls; its key."""
     if library not in _keys:
         library._ensure_finalized()
-        called = tuple(map(_keep_module, owners_of(library)))
+        called = tuple(map(_keep_module, linking.owners_of(library)))
         content = pickle.dumps((library.name, library._final_module.as_bitcode(), library.large, called))
         key = _keys[library] = b"module " + hashlib.sha256(content).hexdigest().encode()
         watch.PARTS_STORE.put(key, content)
@@ -252,7 +244,7 @@ def _module(key: bytes, codegen: Any) -> Any:
         called = [_module(each, codegen) for each in below]
         if None in called:
             return None
-        library = _modules[key] = KernelLibrary.of(codegen, name, binding.parse_bitcode(bitcode), large, called)
+        library = _modules[key] = linking.KernelLibrary.of(codegen, name, binding.parse_bitcode(bitcode), large, called)
         _keys[library] = key
     return _modules[key]
 
@@ -271,7 +263,7 @@ def _object_of(library: Any) -> Elf:
 
 def linked_code(library: Any, name: str) -> Image | Object:
     """Machine code of an entry and of all kernels below it."""
-    needed = needed_by(library)
+    needed = linking.needed_by(library)
     if IMAGES:
         with suppress(ValueError):  # something that only LLVM links
             return linked(list(map(_object_of, needed)), name)

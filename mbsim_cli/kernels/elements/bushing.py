@@ -12,16 +12,8 @@ from mbsim_cli.kernels.algebra.spatial import dot_six
 from mbsim_cli.kernels.algebra.vectors import add3, axpy3, cross3, dot3, load6, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.derive.trace import branching
-from mbsim_cli.kernels.elements.element import (
-    QUANTITIES,
-    Element,
-    axis,
-    axis_of_first,
-    point,
-    point_of_first,
-    turning,
-    velocity,
-)
+from mbsim_cli.kernels.elements import element
+from mbsim_cli.kernels.elements.element import QUANTITIES, Element
 from mbsim_cli.kernels.elements.law_integrals import POTENTIAL, potential
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import (
@@ -148,11 +140,11 @@ def bushing(laws, law, f, theta, o, c, v, w, p, X, Y, Z, A, B, C):
 
 
 FRAMES = {
-    "c": point(),
-    "v": velocity("c"),
-    "w": turning(),
-    "p": point_of_first(POINT_A),
-    **{name: axis_of_first(AXES_A + 3 * k) for k, name in enumerate("XYZ")},
-    **{name: axis(AXES_B + 3 * k) for k, name in enumerate("ABC")},
+    "c": element.point(),
+    "v": element.velocity("c"),
+    "w": element.turning(),
+    "p": element.point_of_first(POINT_A),
+    **{name: element.axis_of_first(AXES_A + 3 * k) for k, name in enumerate("XYZ")},
+    **{name: element.axis(AXES_B + 3 * k) for k, name in enumerate("ABC")},
 }
 ELEMENT = Element(bushing, (Force.BUSHING,), FRAMES, BUSHING_SIZE, QUANTITIES, rules=(POTENTIAL,))

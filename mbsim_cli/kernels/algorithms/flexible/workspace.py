@@ -5,22 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.motion.workspace import (
-    Adjoints,
-    Composite,
-    Kinematics,
-    Motion,
-    Touch,
-    Twists,
-    Virtual,
-    adjoints,
-    composite,
-    kinematics,
-    touch,
-    touched,
-    twists,
-    virtual,
-)
+from mbsim_cli.kernels.algorithms.motion import workspace
+from mbsim_cli.kernels.algorithms.motion.workspace import Adjoints, Motion, Virtual, touched
 from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.elements.flexible_work import elastic_work
 from mbsim_cli.model.layout import NONE, Signals
@@ -43,7 +29,7 @@ class ColumnEquations(NamedTuple):
 FlexibleKinematics = namedtuple(
     "FlexibleKinematics",
     [
-        *Kinematics._fields,
+        *workspace.Kinematics._fields,
         "elastic",  # elements.flexible_work.Elastic
         "motion",  # Motion of columns
         "J",  # (m, wider than nc) derivatives of the constraints by columns
@@ -53,7 +39,7 @@ FlexibleKinematics = namedtuple(
 FlexibleComposite = namedtuple(
     "FlexibleComposite",
     [
-        *Composite._fields,
+        *workspace.Composite._fields,
         "zero",  # (n,) zeros
         "scratch",  # (n,)
         "on_frame",  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
@@ -64,7 +50,7 @@ FlexibleComposite = namedtuple(
 FlexibleTwists = namedtuple(
     "FlexibleTwists",
     [
-        *Twists._fields,
+        *workspace.Twists._fields,
         "change",  # Motion of columns
         "dG",  # (nc, p)
         "other_dG",  # (nc, p) of a second system at rest
@@ -75,7 +61,7 @@ FlexibleVirtual = namedtuple("FlexibleVirtual", [*Virtual._fields, "columns"])  
 FlexibleTouch = namedtuple(
     "FlexibleTouch",
     [
-        *Touch._fields,
+        *workspace.Touch._fields,
         "flexible",  # (nf, p) which standard input data vary
         "still",  # (n, p) zeros
     ],
@@ -94,7 +80,7 @@ def column_changes(tree, p, dtype):
 
 def flexible_kinematics(model, dtype=np.float64):
     """Allocate FlexibleKinematics."""
-    tree, found = model.tree, kinematics(model, dtype)
+    tree, found = model.tree, workspace.kinematics(model, dtype)
     found = found._replace(signals=signals_of_deforming(model, found.signals))
     motion = Motion(*np.zeros((3, tree.column_kind.size), dtype))
     J = wide_rows(tree, model.constraints.measure.size, dtype)
@@ -119,33 +105,33 @@ def flexible_composite(model, dtype=np.float64):
     shapes = (n, n, (tree.flexible.size, 6), (6 + k, 9 + k))
     nodes, rates = (z((tree.column.size, tree.node.size), dtype) for _ in range(2))
     equations = ColumnEquations(z(n, dtype), z(n, dtype), wide_rows(tree, n, dtype), z((2, n), dtype), nodes, rates)
-    return FlexibleComposite(*composite(model, dtype), *(z(shape, dtype) for shape in shapes), equations)
+    return FlexibleComposite(*workspace.composite(model, dtype), *(z(shape, dtype) for shape in shapes), equations)
 
 
 def flexible_twists(model, p, dtype=np.float64):
     """Allocate FlexibleTwists."""
     n = model.tree.column_kind.size
     rows = (zeros((n, p), dtype) for _ in range(2))
-    return FlexibleTwists(*twists(model, p, dtype), column_changes(model.tree, p, dtype), *rows)
+    return FlexibleTwists(*workspace.twists(model, p, dtype), column_changes(model.tree, p, dtype), *rows)
 
 
 def flexible_adjoints(model, size, p, dtype=np.float64):
     """Allocate FlexibleAdjoints."""
-    found, n = adjoints(model, size, p, dtype), model.tree.column.size
+    found, n = workspace.adjoints(model, size, p, dtype), model.tree.column.size
     of_coordinates = {key: zeros((n, p), dtype) for key in ("z", "zd", "zdd")}
     return FlexibleAdjoints(*found._replace(**of_coordinates), column_changes(model.tree, p, dtype))
 
 
 def flexible_virtual(model, p, dtype=np.float64):
     """Allocate FlexibleVirtual, all at rest."""
-    found, n = virtual(model, p, dtype), model.tree.column.size
+    found, n = workspace.virtual(model, p, dtype), model.tree.column.size
     return FlexibleVirtual(zeros((n, p), dtype), found.U, found.each, found.mu)
 
 
 def flexible_touch(model, dtheta):
     """``touch`` of directions dtheta (len(theta), p), with the bodies whose data vary."""
     still = zeros((model.tree.column_kind.size, dtheta.shape[1]), dtheta.dtype)
-    return FlexibleTouch(*touch(model, dtheta), touched_bodies(model.tree, dtheta), still)
+    return FlexibleTouch(*workspace.touch(model, dtheta), touched_bodies(model.tree, dtheta), still)
 
 
 def touched_bodies(tree, dtheta):

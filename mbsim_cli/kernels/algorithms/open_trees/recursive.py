@@ -52,13 +52,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import (
     set_ground,
 )
 from mbsim_cli.kernels.algorithms.motion.workspace import Motion, kinematics, motion_alone, twists
-from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
-    coefficient_offset,
-    driven_acceleration,
-    open_tree,
-    vary_driven_acceleration,
-    vary_reactions_of_drives,
-)
+from mbsim_cli.kernels.algorithms.open_trees import open_tree
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, numbers, put, width, zeros
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
@@ -427,8 +421,8 @@ def recursive(model, theta, p, dtype=np.float64):
     set_ground(theta, kin)
     varied = RightHandSides(tw.F, tw.N2, zeros((n, p), dtype), zeros((n, p), dtype), tw.each)
     return Recursive(
-        open_tree(model), kin, articulated(nb, n, dtype), np.zeros((nb + 1, 6), dtype), np.zeros(n, dtype), tw, varied,
-        zeros((n, p), dtype), np.zeros(model.constraints.measure.size, dtype), zeros((n, p), dtype),
+        open_tree.open_tree(model), kin, articulated(nb, n, dtype), np.zeros((nb + 1, 6), dtype), np.zeros(n, dtype),
+        tw, varied, zeros((n, p), dtype), np.zeros(model.constraints.measure.size, dtype), zeros((n, p), dtype),
     )  # fmt: skip
 
 
@@ -439,7 +433,7 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
     z, zd, zdd_out = motion.z, motion.zd, motion.zdd
     position_kinematics(tree, theta, z, True, kin)
     clear(zdd_out)
-    driven_acceleration(model, theta, t, dyn.open_tree, zdd_out)
+    open_tree.driven_acceleration(model, theta, t, dyn.open_tree, zdd_out)
     motion_kinematics(tree, theta, motion, kin)
     clear(dyn.W)
     clear(dyn.Q)
@@ -456,7 +450,7 @@ def accelerate(model, theta, t, motion, dyn, reaction_out):
         if driver[c] != NONE:
             load = dot6(motion_at(art.axis, c), motion_at(art.joint_force, tree.column_body[c])) - dyn.Q[c]
             load += art.armature[c] * zdd_out[c]
-            dyn.reaction[driver[c]] = -load / theta[coefficient_offset(model, driver[c])]
+            dyn.reaction[driver[c]] = -load / theta[open_tree.coefficient_offset(model, driver[c])]
     copy_to(dyn.reaction, reaction_out)
     return True
 
@@ -470,7 +464,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     motion, change = motion_alone(state), Motion(sens.z, sens.zd, dyn.driven)
     motion_kinematics(tree, theta, motion, kin)
     column_kinematics(tree, theta, motion, kin)
-    vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
+    open_tree.vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, state.zdd, dyn.driven)
     vary_bodies_outward(tree, theta, directions, kin, dyn.W, art, change, tw, x)
     if model.forces.kind.size > 0:
         clear(dyn.dG)
@@ -479,4 +473,4 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
     meet_armatures(model, theta, dtheta, driver, state.zdd, dyn.driven, x)
     solve_axes(tree, driver, kin, art, dyn.varied)
     vary_coordinate_accelerations(tree, tw.each, driver, motion, change, x, sens.zdd)
-    vary_reactions_of_drives(model, theta, dtheta, driver, dyn.reaction, x, sens.lam)
+    open_tree.vary_reactions_of_drives(model, theta, dtheta, driver, dyn.reaction, x, sens.lam)
