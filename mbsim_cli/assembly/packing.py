@@ -11,7 +11,7 @@ from mbsim_cli.assembly.elements.forces import ForceTable
 from mbsim_cli.assembly.elements.laws import LawTable
 from mbsim_cli.assembly.elements.measures import ConstraintTable, MeasureTable
 from mbsim_cli.assembly.elements.sensors import ReactionTable, SensorTable
-from mbsim_cli.assembly.elements.signals import SignalTable
+from mbsim_cli.assembly.elements.signals import SignalTable, Switches
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.parameters.tables import Tables
@@ -88,7 +88,7 @@ def parameter_values(model_file: ModelFile, names: Sequence[str]) -> list[Parame
 class Packed:
     """All tables of a model, filled in the order in which they need each other."""
 
-    def __init__(self, system: System, options: Options):
+    def __init__(self, system: System, options: Options, switches: Switches | None = None):
         self.system, file = system, system.model_file
         forward, inverse = file.analysis.type == "forward_dynamics", options.analysis == "inverse_dynamics"
         for name, spec in system.joints.items():
@@ -120,7 +120,7 @@ class Packed:
             self.forces.add(name, force)
         self.initial_measures = initial_measures(system, self.measures)
         self.sensors = SensorTable(system, self.measures, self.forces, self.constraints)
-        self.signals = SignalTable(system, self.measures, self.laws, self.sensors, options)
+        self.signals = SignalTable(system, self.measures, self.laws, self.sensors, options, switches)
         for moving in self.forces.moving:
             self.signals.add(moving)
         for name, sensor in file.sensors.items():
@@ -290,7 +290,7 @@ def check_open_tree(system: System, formulation: str) -> None:
 
 # The tables of a model with the numbers in them, which are all that changes at other values of parameters.
 
-SOURCES = ("read_table", "standard_input")  # choices that tables hold data of
+SOURCES = ("read_table", "standard_input", "switches")  # choices that tables hold data of
 OTHERS = ("sensitivity_parameters", *SOURCES)  # choices that are no options of the analysis
 
 
@@ -363,7 +363,7 @@ def pack(model_file: ModelFile, choices: Mapping[str, Any], released: Collection
         check_natural(system)
     check_flexible(system)
     system.tables = Tables(model_file, choices["read_table"], system.issue)
-    packed = Packed(system, options)
+    packed = Packed(system, options, choices["switches"])
     return Packing(model_file, choices, options, system, packed, frozenset(numbers.read))
 
 

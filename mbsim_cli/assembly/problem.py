@@ -10,6 +10,7 @@ import numpy as np
 from mbsim_cli.assembly import mechanism
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
+from mbsim_cli.assembly.elements.signals import Switches
 from mbsim_cli.assembly.elements.unsmooth_laws import unsmooth_laws, with_event_times
 from mbsim_cli.assembly.objectives import Objective, expressed, jumps_in, objectives_of, responding
 from mbsim_cli.assembly.options import check_differentiable, end_of, warnings_of_settings
@@ -259,17 +260,18 @@ def build(
     sensitivity_parameters: Sequence[str] | None = None,
     read_table: Reader | None = None,
     standard_input: Source | None = None,
+    switches: Switches | None = None,
     before: Assembled | None = None,
     **options: Any,
 ) -> Assembled:
     """Assemble a model file; ``options`` (formulation, step, duration, ...) replace those of the file.
 
-    ``read_table`` returns the columns of a table file, ``standard_input`` the data of a flexible body. ``before`` is a
-    model assembled from the same file: if only values differ, its tables are reused, with an equal result. Raises
-    ModelError with all errors of the mechanism.
+    ``read_table`` returns the columns of a table file, ``standard_input`` the data of a flexible body. ``switches``
+    are known ones of expressions. ``before`` is a model assembled from the same file: if only values differ, its tables
+    are reused, with an equal result. Raises ModelError with all errors of the mechanism.
     """
     asked = {"sensitivity": sensitivity, "sensitivity_parameters": sensitivity_parameters, "read_table": read_table}
-    choices = asked | {"standard_input": standard_input} | options
+    choices = asked | {"standard_input": standard_input, "switches": switches} | options
     try:
         if before is not None:
             with before.packing.renewed(model_file, choices) as renewed:

@@ -17,6 +17,7 @@ from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.discretisation import differences_by_fields, name_of, values_of
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.plan import located
 from mbsim_cli.study.streams import Uncertainty
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def resolve_automatic(
         return settings, None
     if settings.accuracy is not None and to_accuracy:
         assembled = build(model_file, replace(settings, tolerance=settings.accuracy), parameters)
+        assembled = located(assembled, listener)
         if not assembled.objectives:
             raise UsageError(
                 f"{option('accuracy')} needs objectives, whose errors it limits; give {option('tolerance')}"
@@ -79,7 +81,7 @@ def resolve_automatic(
         search = _Search(assembled, settings.accuracy, by_tolerance=True)
         compiled = assembled.problem
     else:
-        assembled = build(model_file, settings, parameters)
+        assembled = located(build(model_file, settings, parameters), listener)
         stated = getattr(model_file.analysis, "accuracy", None)
         default = ACCURACY if stated is None else float(model_file.expressions.value(stated).real)
         search = _Search(assembled, settings.accuracy or default, by_tolerance=False)

@@ -153,6 +153,15 @@ def gradient_parameters(
     return list(model_file.parameters) if settings.all_numbers else None
 
 
+def located(assembled: "Assembled", listener: Listener) -> "Assembled":
+    """The model whose steps end where comparisons of the motion make its forces jump, where these can be found."""
+    if not (assembled.problem.branchings and assembled.problem.options.integrated):
+        return assembled
+    from mbsim_cli.study.event_times import locate  # few models have any
+
+    return locate(assembled, listener)
+
+
 # Analyses with changed parameters, for numerical derivatives.
 
 
@@ -174,7 +183,7 @@ def values_at(
     ``before`` is a model assembled from the same file, whose tables are reused. Raises AnalysisError if the constraints
     drift apart.
     """
-    assembled = build(with_values(model_file, added(model_file, changes)), settings, [], before)
+    assembled = located(build(with_values(model_file, added(model_file, changes)), settings, [], before), listener)
     health = ANALYSES[assembled.problem.options.analysis].diagnostics(assembled.problem, assembled.objectives)
     found = evaluate(assembled.problem, assembled.objectives, (health.add,), listener=listener)
     if health.drifts:

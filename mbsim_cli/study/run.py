@@ -16,10 +16,10 @@ from mbsim_cli.solve.sides import jumped
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.diagnostics import discretisation, steps
 from mbsim_cli.study.diagnostics.discretisation import Estimates, FirstRun, values_of
-from mbsim_cli.study.diagnostics.undetermined import JumpHealth, MultiplierHealth, UnknownReactions
+from mbsim_cli.study.diagnostics.undetermined import MultiplierHealth, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.plan import Plan, Timing, values_at
+from mbsim_cli.study.plan import Plan, Timing, located, values_at
 from mbsim_cli.system import cached_property
 
 
@@ -47,6 +47,8 @@ class RunDiagnostics:
         if inextensible := [name for name, cable in cables if cable.stiffness is None]:
             self._all.append(steps.CableHealth(problem.names, inextensible))
         if problem.branchings:
+            from mbsim_cli.study.diagnostics.jumps import JumpHealth
+
             self._all.append(JumpHealth(problem))
         jumps = jumped(problem) if problem.jumps else ()
         calls = set(assembled.model_file.calls.values())
@@ -171,13 +173,15 @@ class Outcome:
 
 def objectives_of(plan: Plan, listener: Listener) -> dict[str, Gradient]:
     """Solve a plan for its objectives and gradients alone: without diagnostics, warnings and estimated errors."""
-    assembled = plan.assembled
+    assembled = located(plan.assembled, listener)
     results = evaluate(assembled.problem, assembled.objectives, listener=listener, title="solving")
     return _differences(plan, results, Timing(), listener)[0] if plan.method == "fd" else results
 
 
 def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Block], None] | None = None) -> Outcome:
     """Solve a plan that is compiled; every block goes to the consumer."""
+    with timing.phase("solve"):
+        plan = plan._replace(assembled=located(plan.assembled, listener))
     diagnostics, problem = RunDiagnostics(plan), plan.assembled.problem
     # diagnostics first, while the block is in the processor's cache
     consumers = (diagnostics.add, *((consumer,) if consumer else ()))

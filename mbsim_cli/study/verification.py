@@ -24,7 +24,7 @@ from mbsim_cli.study.diagnostics.undetermined import GRAZES, UnknownReactions
 from mbsim_cli.study.evaluation import Gradient, accumulated, evaluate, require_finite
 from mbsim_cli.study.listener import Listener, PollOnly
 from mbsim_cli.study.objectives import stepped
-from mbsim_cli.study.plan import Timing, added, plan_run, values_at
+from mbsim_cli.study.plan import Timing, added, located, plan_run, values_at
 from mbsim_cli.study.quadrature import around, continuation
 from mbsim_cli.study.run import run
 from mbsim_cli.study.streams import ROUND_OFF
@@ -438,7 +438,7 @@ def _repeated(method: str, analysed: Analysed, listener: Listener) -> Mapping[st
         integrator = settings.integrator if method in INTEGRATED else None
         own = "ddm" if settings.method == ADJOINT else settings.method  # which every formulation has
         changed = replace(settings, formulation=method, integrator=integrator, method=own, memory=None)
-    other = build(analysed.file, changed, [parameter.key for parameter in assembled.parameters])
+    other = located(build(analysed.file, changed, [parameter.key for parameter in assembled.parameters]), listener)
     compile_kernels(other.problem, listener, objectives=other.objectives)
     return evaluate(other.problem, other.objectives, listener=listener)
 
@@ -523,7 +523,7 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     for warning in outcome.warnings:
         listener.warn(warning if warning.startswith(f"{path}:") else f"{path}: {warning}")
     divided = outcome.diagnostics.health.divided_order > 0.0
-    analysed = Analysed(path, model_file, plan.settings, plan.assembled, outcome.results, divided)
+    analysed = Analysed(path, model_file, plan.settings, outcome.plan.assembled, outcome.results, divided)
     numerical = list(_by_differences(analysed, parameters, seed))
     if (reason := outcome.estimates.reason) and not all(row.passed for row in numerical):
         listener.warn(f"{path}: errors of gradients are not estimated: {reason}")

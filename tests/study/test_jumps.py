@@ -9,7 +9,7 @@ import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.assembly.problem import build
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.study.diagnostics.undetermined import JumpHealth
+from mbsim_cli.study.diagnostics.jumps import JumpHealth
 
 MODEL = """
 mbsim: 1

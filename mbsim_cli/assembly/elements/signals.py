@@ -45,10 +45,36 @@ BEYOND = 1e-9  # of the run, behind a time and before it: where expressions are 
 WATCHED = (*JUMPING, Operation.ATAN2)  # operations whose jumps a run warns of
 
 
-class SignalTable:
-    """Collects expressions and the sensors that they read, of an analysis with ``options``."""
+class Switch(NamedTuple):
+    """What a comparison of the motion, or a sign, gives from time to time, and how parameters move these times.
 
-    def __init__(self, system: System, measures: MeasureTable, laws: LawTable, sensors: SensorTable, options: Options):
+    See ``study.event_times``, which finds them.
+    """
+
+    values: tuple[float, ...]  # (k + 1,)
+    times: tuple[float, ...]  # (k,) s
+    rates: tuple[Mapping[str, float], ...]  # (k,) derivatives of the times by parameters
+
+
+Switches = Mapping[tuple[int, int], Switch]  # by the number of an expression, and of a step in it
+
+
+class SignalTable:
+    """Collects expressions and the sensors that they read, of an analysis with ``options``.
+
+    Laws of time take the place of comparisons and signs among the ``switches``.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        measures: MeasureTable,
+        laws: LawTable,
+        sensors: SensorTable,
+        options: Options,
+        switches: Switches | None = None,
+    ):
+        self._switches = switches or {}
         self._system, self._measures, self._laws, self._sensors = system, measures, laws, sensors
         self._forward, self._integrated = options.analysis == "forward_dynamics", options.integrated
         self._duration = options.duration
@@ -71,6 +97,8 @@ class SignalTable:
         text, parts = written_out(moving.text, self._formulas), self._parts
         reading = read_by(text, parts)
         found = {name: self._read(name) for name in reading.names}
+        if self._forward and self._integrated:  # laws of t may take the place of comparisons
+            found.setdefault(TIME, None)
         numbers: list[str] = []
         places: dict[str, Any] = {}
         for name, entries in found.items():
@@ -92,10 +120,14 @@ class SignalTable:
             shifted, places[TIME] = steps_of(_SHIFTED, {TIME: _OWN[TIME], LATE: places[LATE]}, first, {})
         steps, result = steps_of(tree, places, first + len(shifted), parts)
         given = [Number(0.0) if name in (NATURAL, LATE) or name in self._nothing else Number(name) for name in numbers]
-        if TIME in found and self._forward:
+        if TIME in reading.names and self._forward:
             fixed = {behind + k: given[k] for k, name in enumerate(numbers) if name not in (NATURAL, LATE)}
             steps = self._with_breakpoints(steps, result, places[TIME], fixed, moving.path, laws)
         tape.write([*shifted, *steps], result, first, laws)
+        for (signal, step), switch in self._switches.items():
+            if signal == len(self._tapes):
+                tape.code[step] = Operation.LAW
+                tape.operand[step] = tape.steps, self._laws.add(moving.path, self._terms(switch)), 0
         tape.numbers = behind
         value = self._system.geometry.numbers
         tape.theta = self._system.theta.add(lambda: (*value.vector(given), *tape.constants))
@@ -103,6 +135,20 @@ class SignalTable:
             self.automatic.append((tape.theta + numbers.index(NATURAL), moving.measure))
         self._tapes.append(tape)
         self._of_force.append((moving.force, moving.component))
+
+    def _terms(self, switch: Switch) -> list[Term]:
+        """A law of t with the values of a switch."""
+        numbers = self._system.geometry.numbers
+
+        def begins(time: float, rates: Mapping[str, float], at: Mapping[str, float]) -> tuple[Scalar, Scalar]:
+            late = sum(rate * (numbers(Number(name)) - at[name]) for name, rate in rates.items())
+            return time + late, EVERYWHERE
+
+        found = [Term(Law.CONSTANT, 1, lambda: switch.values[:1])]
+        for change, time, rates in zip(np.diff(switch.values).tolist(), switch.times, switch.rates, strict=True):
+            at = {name: float(numbers(Number(name))) for name in rates}
+            found.append(Term(Law.CONSTANT, 1, partial(tuple, (change,)), partial(begins, time, rates, at)))
+        return found
 
     def _with_breakpoints(
         self, steps: list[Step], result: int, time: int, fixed: Mapping[int, Number], path: str, laws: dict[str, int]
@@ -184,7 +230,8 @@ class SignalTable:
             first = [max(start for start in starts if start <= row) for row in tape.inputs]
             known = automatic.isdisjoint(range(tape.theta, tape.theta + tape.steps - tape.numbers))
             loaded = any(starts[start].kind == Sensor.MULTIPLIER for start in first)
-            if not known or loaded or not set(tape.code) & set(WATCHED):
+            switched = any(signal == u for signal, _ in self._switches)
+            if not known or loaded or not (switched or set(tape.code) & set(WATCHED)):
                 continue
             own = [NONE, NONE]
             if tape.measure != NONE:

@@ -1,20 +1,16 @@
-"""Numbers that the equations leave open, and derivatives that do not exist: rank, reactions, grazing, jumps."""
+"""Numbers that the equations leave open, and derivatives that do not exist: rank, reactions, grazing."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.elements.signals import CODES, WATCHED
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.errors import counted, some_of
-from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.model.codes import Operation, Sensor
-from mbsim_cli.model.layout import NONE, Names
-from mbsim_cli.model.problem import Block, Branching, InverseBlock, Problem
+from mbsim_cli.model.codes import Sensor
+from mbsim_cli.model.layout import Names
+from mbsim_cli.model.problem import Block, InverseBlock, Problem
 from mbsim_cli.solve.redundancy import beyond_equations
-from mbsim_cli.spec.expressions.program import OPERATIONS
-from mbsim_cli.study.diagnostics.steps import Following
 
 # Parameters that nothing can be differentiated by, with the reasons.
 
@@ -336,124 +332,3 @@ def sizes(problem: Problem) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where((by > 0.0) & (theta > 0.0), theta / by, np.inf).min(axis=0, initial=np.inf)
     return np.where(np.isfinite(ratios), ratios, 1.0)
-
-
-# Jumps of expressions that forces are made of: where a run goes across a comparison or a sign that changes them.
-#
-# Expressions are evaluated anew between the stored times where a branch changes, with the branch that is taken and with
-# the other one. Where the values of both agree there, the expression bends and does not jump.
-
-SLIGHT = 1e-3  # of the largest value: smaller jumps are not warned of
-HALVINGS = 50  # of the time between stored ones
-_VALUES = {CODES[name]: operation.value for name, operation in OPERATIONS.items() if name in CODES}
-
-
-def _leaps(code: int, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
-    """Where an operation changes its branch: of atan2 by more than half a turn, of others at all."""
-    return np.abs(behind - before) > (np.pi if code == Operation.ATAN2 else 0.0)
-
-
-LACKING = "derivatives lack the jump"
-_CHANGES = {
-    Operation.SIGN: "a sign changes",
-    Operation.ATAN2: "atan2 jumps by a turn",
-    **dict.fromkeys((Operation.LESS, Operation.LESS_EQUAL), "a comparison changes"),
-}
-
-
-class JumpHealth:
-    """Expressions that jump: first time and number of jumps, in one pass over the stored times."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem, self._theta = problem, problem.theta.real
-        self._signals: Any = problem.model.signals
-        self._largest = [0.0] * len(problem.branchings)
-        self._jumps: list[dict[int, list[tuple[float, float]]]] = [{} for _ in problem.branchings]  # times and sizes
-        self._following = Following()
-
-    def add(self, block: Block) -> None:
-        """Add the next time points."""
-        time, sensors = self._following.of(block)
-        with np.errstate(all="ignore"):
-            for k, branching in enumerate(self._problem.branchings):
-                self._watch(k, branching, time, sensors)
-
-    def _watch(self, k: int, branching: Branching, time: np.ndarray, sensors: np.ndarray) -> None:
-        signals, u = self._signals, branching.signal
-        read = np.stack([np.zeros_like(time) if row == NONE else sensors[:, row] for row in branching.rows])
-        read = np.insert(read, 2, time, axis=0)  # as the places of a tape begin
-        values = self._values(u, read)
-        self._largest[k] = max(self._largest[k], float(np.nanmax(np.abs(values[signals.result[u]]), initial=0.0)))
-        for step in range(signals.first_step[u], signals.first_step[u + 1]):
-            if (code := signals.code[step]) not in WATCHED:
-                continue
-            side = values[self._place(u, step)]
-            ahead = np.flatnonzero(_leaps(code, side[:-1], side[1:]))
-            if ahead.size:
-                near = self._just_before(u, step, read[:, ahead], read[:, ahead + 1])
-                sizes = self._values(u, near, step)[signals.result[u]] - self._values(u, near)[signals.result[u]]
-                found = self._jumps[k].setdefault(step, [])
-                found += zip(map(float, time[ahead + 1]), map(float, sizes), strict=True)
-
-    def _place(self, u: int, step: int) -> int:
-        """Place of what a step of signal u gives."""
-        signals = self._signals
-        return int(signals.steps[u] + step - signals.first_step[u])
-
-    def _just_before(self, u: int, step: int, before: np.ndarray, behind: np.ndarray) -> np.ndarray:
-        """Inputs of signal u (places, k) just before its step changes, interpolated linearly between stored times."""
-        share, size = np.zeros(before.shape[1]), 1.0
-        signals, place = self._signals, self._place(u, step)
-        side = self._values(u, before)[place]
-        for _ in range(HALVINGS):
-            size *= 0.5
-            there = self._values(u, before + (share + size) * (behind - before))
-            share += np.where(_leaps(signals.code[step], there[place], side), 0.0, size)
-        return before + share * (behind - before)
-
-    def _values(self, u: int, read: np.ndarray, flipped: int = NONE) -> list[np.ndarray]:
-        """All places of a tape from what it reads (places, N); the step ``flipped`` takes the other branch."""
-        signals, laws = self._signals, self._problem.model.laws
-        offset, count = int(signals.theta[u]), int(signals.steps[u] - signals.numbers[u])
-        values = [*read, *(np.full_like(read[0], number) for number in self._theta[offset : offset + count])]
-        for step in range(signals.first_step[u], signals.first_step[u + 1]):
-            code, (a, b, c) = Operation(int(signals.code[step])), signals.operand[step]
-            if code == Operation.LAW:
-                found = np.array([law_value(laws, self._theta, b, float(x))[0] for x in values[a]])
-            elif code >= Operation.NEGATE:
-                found = _VALUES[code](values[a])
-            else:
-                operands = (a, b, c) if code == Operation.SELECT else (a, b)
-                found = _VALUES[code](*(values[place] for place in operands))
-            if step == flipped:
-                turned = found - np.copysign(2.0 * np.pi, found)
-                found = turned if code == Operation.ATAN2 else -found if code == Operation.SIGN else 1.0 - found
-            values.append(found)
-        return values
-
-    @property
-    def warnings(self) -> list[str]:
-        """Sentences on expressions that jump."""
-        found: dict[tuple[str, int], str] = {}
-        codes = getattr(self._signals, "code", ())
-        for branching, largest, by_step in zip(self._problem.branchings, self._largest, self._jumps, strict=True):
-            for step, every in by_step.items():
-                jumps = [(time, size) for time, size in every if abs(size) > SLIGHT * largest]
-                if not jumps:
-                    continue
-                often = f"{len(jumps)} times, first before" if len(jumps) > 1 else "before"
-                when = f"{often} t = {jumps[0][0]:.6g} s, by {jumps[0][1]:.4g}"
-                key = branching.place, step
-                if branching.place.startswith("cables.") and codes[step] == Operation.ATAN2:
-                    key = branching.place, NONE  # once: a cable has many forces
-                    sentence = (
-                        f"the cable jumps by a turn about a pulley, {when} N: it leaves the side that it goes round, "
-                        f"or wraps more than 315 degrees; {LACKING}"
-                    )
-                else:
-                    sentence = (
-                        f"the expression jumps where {_CHANGES[codes[step]]}, {when}: steps go across, and {LACKING}; "
-                        "smooth it, as by step or tanh"
-                    )
-                found.setdefault(key, f"{branching.place}: {sentence}")
-        return list(found.values())

@@ -18,7 +18,7 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.parameters import with_values
 from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.study.assembling import automatic_of
-from mbsim_cli.study.diagnostics.undetermined import LACKING
+from mbsim_cli.study.diagnostics.jumps import LACKING
 from mbsim_cli.study.result import NEAREST, interpolated
 
 if TYPE_CHECKING:

@@ -119,9 +119,12 @@ class CaseEvaluator(Evaluator):
     def __init__(self, plan: StudyPlan, listener: Listener, *, one_by_one: bool = False):
         self._plan, self._listener, self._people = plan, PollOnly(listener), listener
         from mbsim_cli.solve.lanes import why_alone
+        from mbsim_cli.study.event_times import jumping
 
         self._base = base_of(plan, listener)
-        self._may_have_lanes = not (one_by_one or why_alone(self._base.assembled.problem))
+        problem = self._base.assembled.problem
+        alone = one_by_one or why_alone(problem) or (problem.options.integrated and any(jumping(problem)))
+        self._may_have_lanes = not alone
 
     def __call__(self, case: Case) -> Computed:
         start = perf_counter()

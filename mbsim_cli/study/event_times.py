@@ -1,0 +1,319 @@
+"""Event times: when comparisons of the motion make forces jump. Steps end there, and derivatives follow these times.
+
+A comparison such as x < a, or a sign, that changes at times t_1, t_2... of a run is a law of time, constant between
+them. Steps of Runge-Kutta methods end where such laws jump, and derivatives by these times are exact
+(``theory/integrators.md``). So ``locate`` finds the times at which the difference g of what is compared is zero,
+
+    g_k(T, rho) = 0,     dT/drho = -(dg/dT)^-1 dg/drho,
+
+by Newton's method on whole runs, whose derivatives by the times T are those of any parameter, and has the model
+assembled with these laws. Its motion then depends on parameters through the times, too.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from mbsim_cli.assembly.elements.signals import Switch
+from mbsim_cli.errors import AnalysisError, counted
+from mbsim_cli.model.codes import JUMPING, Operation
+from mbsim_cli.model.layout import NONE, STEP
+from mbsim_cli.model.problem import Branching, Problem
+from mbsim_cli.solve.breakpoints import T, terms_of
+from mbsim_cli.study.compiling import compile_kernels
+from mbsim_cli.study.diagnostics.jumps import Expressions
+from mbsim_cli.study.evaluation import blocks_of
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.quadrature import TIMES, continuation
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
+
+MOST = 64  # event times of a run: more are of friction that holds, or of a relay that chatters
+ROUNDS = 12  # of Newton's method
+CLOSE = 1e-9  # of the duration: changes of the times behind which they are right to round-off
+FINER = 10  # time points of an adaptive integrator between two stored ones
+BESIDE = 3.0  # time points: the most that an event is off which Newton's method corrects
+LEAST = 3  # time points between two events
+ALIKE = 1e-9  # relative difference of comparisons that are the same one
+
+
+# Comparisons at which forces jump.
+
+TRIED = 64  # motions at random, at which an expression is tried for a jump
+CONTINUOUS = 1e-9  # of its size: a jump that is round-off
+
+
+class Comparison(NamedTuple):
+    """A comparison or a sign of the motion: a step of an expression."""
+
+    branching: Branching
+    step: int
+    operands: tuple[int, ...]  # places of what is compared
+    is_sign: bool
+
+    def difference(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        """What changes its sign where the comparison changes, from all places of the expression."""
+        first, *second = (values[place] for place in self.operands)
+        return first - second[0] if second else first
+
+    def value(self, negative: bool) -> float:
+        """What it gives where its difference is negative, or positive."""
+        return (-1.0 if negative else 1.0) if self.is_sign else float(negative)
+
+
+def jumping(problem: Problem) -> Iterator[Comparison]:
+    """Comparisons of the motion at which expressions jump, as far as motions at random show."""
+    expressions = Expressions(problem)
+    for branching in problem.branchings:
+        signals, u = expressions.signals, branching.signal
+        for step in expressions.steps(u, JUMPING):
+            is_sign = bool(signals.code[step] == Operation.SIGN)
+            each = Comparison(branching, step, tuple(signals.operand[step, : 1 if is_sign else 2].tolist()), is_sign)
+            places, codes = expressions.read_by(u, each.operands)
+            of_motion = any(place < signals.numbers[u] and place != T for place in places)
+            if of_motion and Operation.LAW not in codes and _jumps(expressions, each):
+                yield each
+
+
+def _jumps(expressions: Expressions, comparison: Comparison) -> bool:
+    """Whether an expression differs on both sides of a comparison where motions at random pass it, or none does."""
+    random, u = np.random.default_rng(0), comparison.branching.signal
+    result = expressions.signals.result[u]
+    start, way = random.normal(size=(2, len(comparison.branching.rows) + 1, TRIED))
+
+    def g(share: np.ndarray) -> np.ndarray:
+        return comparison.difference(expressions.values(u, start + share * way))
+
+    with np.errstate(all="ignore"):
+        before, share = np.zeros(TRIED), np.ones(TRIED)
+        for _ in range(ROUNDS):  # the secant method
+            step = g(share) * (share - before) / (g(share) - g(before))
+            before, share = share, share - np.where(np.isfinite(step), step, 0.0)
+        there = start + share * way
+        passed = np.abs(g(share)) <= CONTINUOUS * np.abs(there).max(axis=0)
+        one, other = (expressions.values(u, there, flipped)[result] for flipped in (NONE, comparison.step))
+        size = np.nanmax(np.abs([one, expressions.values(u, start)[result]]), initial=0.0)
+        differ = ~np.isclose(one, other, rtol=CONTINUOUS, atol=1e3 * CONTINUOUS * size)
+    return bool(not passed.any() or differ[passed].any())
+
+
+class Condition(NamedTuple):
+    """Comparisons that change together, as the same one in two forces, and their differences over that of the first."""
+
+    comparisons: tuple[int, ...]  # by number
+    factors: tuple[float, ...]
+
+
+class Event(NamedTuple):
+    """A change of a condition."""
+
+    time: float
+    change: tuple[int, bool]  # the number of the condition, and whether its difference is negative from then on
+
+
+class _Changed:
+    """The model with laws of time in place of comparisons; ``rates`` (K, p) are derivatives of the times of events."""
+
+    def __init__(
+        self,
+        assembled: "Assembled",
+        comparisons: Sequence[Comparison],
+        conditions: Sequence[Condition],
+        events: Sequence[Event],
+        rates: np.ndarray | None = None,
+    ):
+        from mbsim_cli.assembly.problem import build
+
+        self.events, signals = events, cast(Any, assembled.problem.model.signals)
+        names, switches = [parameter.key for parameter in assembled.parameters], {}
+        changed = list[tuple[list[int], int]]()  # events of each switch, and its step
+        for number, condition in enumerate(conditions):
+            own = [k for k, event in enumerate(events) if event.change[0] == number]
+            for each, factor in zip(condition.comparisons, condition.factors, strict=True) if own else ():
+                comparison, u = comparisons[each], comparisons[each].branching.signal
+                negative = [events[k].change[1] for k in own]
+                values = [comparison.value(side == (factor > 0.0)) for side in (not negative[0], *negative)]
+                by = [{} if rates is None else dict(zip(names, rates[k].tolist(), strict=True)) for k in own]
+                step = comparison.step - int(signals.first_step[u])
+                switches[u, step] = Switch(tuple(values), tuple(events[k].time for k in own), tuple(by))
+                changed.append((own, comparison.step))
+        self.assembled = build(assembled.model_file, **{**assembled.choices, "switches": switches})
+        model: Any = self.assembled.problem.model
+        self.times = np.zeros((self.assembled.problem.theta.size, len(events)))  # derivatives of theta by the times
+        for own, step in changed:
+            _, *terms = terms_of(model.laws, int(model.signals.operand[step, 1]))
+            self.times[model.laws.window[terms], own] = 1.0
+
+
+# Runs.
+
+
+class _Run:
+    """What comparisons of a problem read along a run: of the problem, or of that ``changed`` by events.
+
+    Before the events it has derivatives by their times, and by parameters.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        comparisons: Sequence[Comparison],
+        listener: Listener,
+        changed: _Changed | None = None,
+        by_parameters: bool = False,
+    ):
+        made = changed.assembled.problem if changed else problem
+        columns = changed.times if changed else np.zeros((problem.theta.size, 0))
+        expressions = self._expressions = Expressions(problem)
+        self._problem, self._comparisons, self._count = problem, comparisons, columns.shape[1]
+        self._columns = np.zeros((problem.theta.size, self._count))
+        if by_parameters:
+            columns = np.hstack([columns, np.asarray(made.theta_rho)])
+            self._columns = np.hstack([self._columns, np.asarray(problem.theta_rho)])
+        options = replace(
+            made.options,
+            step=made.options.step / (FINER if made.options.adaptive else 1),
+            output_interval=1,
+            sensitivity="ddm" if columns.shape[1] else "none",
+        )
+        made = replace(made, options=options, theta_rho=columns, moved=None, ahead=None, summed=False, broken=())
+        compile_kernels(made, listener)
+        times, near = [event.time for event in changed.events] if changed else [], (TIMES + 1) * options.step
+        found = list[tuple[np.ndarray, np.ndarray, list[np.ndarray], list[np.ndarray]]]()
+        for block in blocks_of(made):
+            before = np.any([(block.time > time - near) & (block.time < time) for time in times], axis=0)
+            kept = np.flatnonzero(before) if times else np.zeros(0, int)
+            zeros = np.zeros((len(kept), columns.shape[1]))
+            read = [expressions.read(each.branching, block.time, block.sensors) for each in comparisons]
+            d_read = [expressions.read(each.branching, zeros, block.d_sensors[kept]) for each in comparisons]
+            found.append((block.time, block.time[kept], read, d_read))
+            listener.poll()
+        time, kept, read, d_read = zip(*found, strict=True)
+        self._time, self._kept = np.concatenate(time), np.concatenate(kept)
+        self._read, self._d_read = (
+            [np.concatenate(each, 1) for each in zip(*part, strict=True)] for part in (read, d_read)
+        )
+        with np.errstate(all="ignore"):
+            self._differences = [self._difference(*each) for each in zip(comparisons, self._read, strict=True)]
+
+    def _difference(self, comparison: Comparison, read: np.ndarray) -> np.ndarray:
+        """What a comparison compares (N,); where it is zero for one time point, that of the one before or behind."""
+        g = comparison.difference(self._expressions.values(comparison.branching.signal, read))
+        return np.where(g == 0.0, np.append(g[1:2], g[:-1]), g)
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """Comparisons whose differences are those of another one times a factor, together."""
+        found = dict[int, list[tuple[int, float]]]()
+        for number, g in enumerate(self._differences):
+            for first in found:
+                other = self._differences[first]
+                factor = float(g[0] / other[0]) if other[0] else 0.0
+                if factor and np.allclose(g, factor * other, rtol=ALIKE, atol=ALIKE * np.abs(g).max()):
+                    found[first].append((number, factor))
+                    break
+            else:
+                found[number] = [(number, 1.0)]
+        return [Condition(*zip(*each, strict=True)) for each in found.values()]
+
+    def events(self, conditions: Sequence[Condition]) -> list[Event]:
+        """Changes of conditions in order of time; none where a difference stays at zero."""
+        time, found = self._time, list[Event]()
+        for number, condition in enumerate(conditions):
+            g = self._differences[condition.comparisons[0]]
+            if not g.all() or np.isnan(g).any():
+                return []
+            for k in np.flatnonzero((g[1:] < 0.0) != (g[:-1] < 0.0)):
+                at = time[k] + (time[k + 1] - time[k]) * g[k] / (g[k] - g[k + 1])
+                found.append(Event(float(at), (number, bool(g[k + 1] < 0.0))))
+        return sorted(found)
+
+    def passes(self, now: Sequence[Event], events: Sequence[Event]) -> bool:
+        """Whether the changes of a run are ``events``: forces that change there may let others pass at other times."""
+        near = BESIDE * np.diff(self._time).max()
+        return [event.change for event in now] == [event.change for event in events] and all(
+            abs(found.time - event.time) <= near for found, event in zip(now, events, strict=True)
+        )
+
+    def crossings(
+        self, conditions: Sequence[Condition], events: Sequence[Event]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Differences (K,) at the times of events, and their derivatives by these (K, K) and by parameters (K, p).
+
+        They are those of polynomials through time points before each. None where there are too few since the last, or
+        where comparisons of a condition do not move together.
+        """
+        g, by = np.zeros(len(events)), np.zeros((len(events), self._columns.shape[1]))
+        for k, (time, (number, _)) in enumerate(events):
+            rows = np.flatnonzero((self._time > (events[k - 1].time if k else -1.0)) & (self._time < time))[-TIMES:]
+            if len(rows) < LEAST:
+                return None
+            first, *others = (self._at(each, rows, time) for each in conditions[number].comparisons)
+            for other, factor in zip(others, conditions[number].factors[1:], strict=True):
+                if not np.allclose(other, factor * first, rtol=1e3 * ALIKE, atol=ALIKE * np.abs(other).max()):
+                    return None
+            g[k], rate, *by[k] = first
+            by[k, k] += rate
+        return g, by[:, : self._count], by[:, self._count :]
+
+    def _at(self, number: int, rows: np.ndarray, time: float) -> np.ndarray:
+        """What a comparison compares at a time, its rate, and its derivatives by the columns of the run."""
+        there, comparison = continuation(self._time[rows], time), self._comparisons[number]
+        read = self._read[number][:, rows]
+        d_read = self._d_read[number][:, np.searchsorted(self._kept, self._time[rows])]
+        ways = np.column_stack([read @ there.rate, np.einsum("inc,n->ic", d_read, there.value)])
+        of_theta = np.column_stack([np.zeros(len(self._columns)), self._columns])
+        moved = Expressions(self._problem, self._problem.theta[:, None] + 1j * STEP * of_theta)
+        at = (read @ there.value)[:, None] + 1j * STEP * ways
+        found = comparison.difference(moved.values(comparison.branching.signal, at))
+        return np.append(found.real[0], found.imag / STEP)
+
+
+# Newton's method for the times.
+
+
+def locate(assembled: "Assembled", listener: Listener) -> "Assembled":
+    """The model whose steps end where comparisons of the motion make its forces jump; as it is if these are not found.
+
+    Runge-Kutta methods integrate it.
+    """
+    comparisons = list(jumping(assembled.problem))
+    try:
+        return _located(assembled, comparisons, listener) if comparisons else assembled
+    except (AnalysisError, np.linalg.LinAlgError):  # the analysis itself will report what fails
+        return assembled
+
+
+def _located(assembled: "Assembled", comparisons: Sequence[Comparison], listener: Listener) -> "Assembled":
+    problem = assembled.problem
+    first = _Run(problem, comparisons, listener)
+    conditions = first.conditions
+    events, is_near = first.events(conditions), False
+    for _ in range(ROUNDS):
+        if not 0 < len(events) <= MOST:
+            return assembled
+        changed = _Changed(assembled, comparisons, conditions, events)
+        run = _Run(problem, comparisons, listener, changed, by_parameters=is_near)
+        now = run.events(conditions)
+        if not run.passes(now, events):
+            events, is_near = now, False
+            continue
+        found = run.crossings(conditions, events)
+        if found is None:
+            return assembled
+        g, by_time, by_parameter = found
+        changes = np.linalg.solve(by_time, g)
+        events = [event._replace(time=event.time - late) for event, late in zip(events, changes, strict=True)]
+        if sorted(events) != events or not 0.0 < events[0].time <= events[-1].time < problem.options.end:
+            return assembled
+        if is_near:
+            shown = f"{counted(len(events), 'jump')} of forces, the first at {events[0].time:.6g} s"
+            listener.say(f"steps end at {shown}")
+            return _Changed(
+                assembled, comparisons, conditions, events, -np.linalg.solve(by_time, by_parameter)
+            ).assembled
+        is_near = bool(np.abs(changes).max() <= CLOSE * problem.options.end)
+    return assembled
