@@ -89,11 +89,13 @@ def _jumps(expressions: Expressions, comparison: Comparison) -> bool:
 
     with np.errstate(all="ignore"):
         before, share = np.zeros(TRIED), np.ones(TRIED)
+        g_before, now = g(before), g(share)
         for _ in range(ROUNDS):  # the secant method
-            step = g(share) * (share - before) / (g(share) - g(before))
-            before, share = share, share - np.where(np.isfinite(step), step, 0.0)
+            step = now * (share - before) / (now - g_before)
+            before, share, g_before = share, share - np.where(np.isfinite(step), step, 0.0), now
+            now = g(share)
         there = start + share * way
-        passed = np.abs(g(share)) <= CONTINUOUS * np.abs(there).max(axis=0)
+        passed = np.abs(now) <= CONTINUOUS * np.abs(there).max(axis=0)
         one, other = (expressions.values(u, there, flipped)[result] for flipped in (NONE, comparison.step))
         size = np.nanmax(np.abs([one, expressions.values(u, start)[result]]), initial=0.0)
         differ = ~np.isclose(one, other, rtol=CONTINUOUS, atol=1e3 * CONTINUOUS * size)
@@ -183,14 +185,16 @@ class _Run:
         compile_kernels(made, listener)
         times, near = [event.time for event in changed.events] if changed else [], (TIMES + 1) * options.step
         found = list[tuple[np.ndarray, np.ndarray, list[np.ndarray], list[np.ndarray]]]()
-        for block in blocks_of(made):
-            before = np.any([(block.time > time - near) & (block.time < time) for time in times], axis=0)
-            kept = np.flatnonzero(before) if times else np.zeros(0, int)
-            zeros = np.zeros((len(kept), columns.shape[1]))
-            read = [expressions.read(each.branching, block.time, block.sensors) for each in comparisons]
-            d_read = [expressions.read(each.branching, zeros, block.d_sensors[kept]) for each in comparisons]
-            found.append((block.time, block.time[kept], read, d_read))
-            listener.poll()
+        with listener.progress("finding jumps of forces", options.duration) as show:
+            for block in blocks_of(made):
+                before = [(block.time > time - near) & (block.time < time) for time in times]
+                kept = np.flatnonzero(np.any(before, axis=0)) if times else np.zeros(0, int)
+                zeros = np.zeros((len(kept), columns.shape[1]))
+                read = [expressions.read(each.branching, block.time, block.sensors) for each in comparisons]
+                d_read = [expressions.read(each.branching, zeros, block.d_sensors[kept]) for each in comparisons]
+                found.append((block.time, block.time[kept], read, d_read))
+                show(float(block.time[-1]))
+                listener.poll()
         time, kept, read, d_read = zip(*found, strict=True)
         self._time, self._kept = np.concatenate(time), np.concatenate(kept)
         self._read, self._d_read = (
@@ -220,10 +224,12 @@ class _Run:
         return [Condition(*zip(*each, strict=True)) for each in found.values()]
 
     def events(self, conditions: Sequence[Condition]) -> list[Event]:
-        """Changes of conditions in order of time; none where a difference stays at zero."""
+        """Changes of conditions in order of time; none where a difference stays at zero for a while."""
         time, found = self._time, list[Event]()
         for number, condition in enumerate(conditions):
             g = self._differences[condition.comparisons[0]]
+            if not g.any():
+                continue  # as of a body at rest
             if not g.all() or np.isnan(g).any():
                 return []
             for k in np.flatnonzero((g[1:] < 0.0) != (g[:-1] < 0.0)):
@@ -246,9 +252,11 @@ class _Run:
         They are those of polynomials through time points before each. None where there are too few since the last, or
         where comparisons of a condition do not move together.
         """
+        together = CLOSE * self._time[-1]
         g, by = np.zeros(len(events)), np.zeros((len(events), self._columns.shape[1]))
         for k, (time, (number, _)) in enumerate(events):
-            rows = np.flatnonzero((self._time > (events[k - 1].time if k else -1.0)) & (self._time < time))[-TIMES:]
+            last = max((event.time for event in events[:k] if event.time < time - together), default=-1.0)
+            rows = np.flatnonzero((self._time > last) & (self._time < time))[-TIMES:]
             if len(rows) < LEAST:
                 return None
             first, *others = (self._at(each, rows, time) for each in conditions[number].comparisons)
@@ -302,8 +310,12 @@ def _located(assembled: "Assembled", comparisons: Sequence[Comparison], listener
             events, is_near = now, False
             continue
         found = run.crossings(conditions, events)
-        if found is None:
+        if found is None and len(conditions) == len(comparisons):
             return assembled
+        if found is None:  # comparisons that are alike, but depend on different parameters
+            conditions = [Condition((number,), (1.0,)) for number in range(len(comparisons))]
+            events, is_near = run.events(conditions), False
+            continue
         g, by_time, by_parameter = found
         changes = np.linalg.solve(by_time, g)
         events = [event._replace(time=event.time - late) for event, late in zip(events, changes, strict=True)]
