@@ -232,7 +232,8 @@ def _outcome(plan: Plan, timing: Timing, listener: Listener, add: Callable[[Bloc
     """Objectives of a record that is anything, and no doubts about it."""
     results = evaluation.evaluate(plan.assembled.problem, plan.assembled.objectives, (add,))
     diagnostics = SimpleNamespace(health=SimpleNamespace(divided_order=0.0))
-    return SimpleNamespace(results=results, warnings=(), estimates=Estimates(results), diagnostics=diagnostics)
+    found = {"plan": plan, "results": results, "estimates": Estimates(results)}
+    return SimpleNamespace(**found, warnings=(), diagnostics=diagnostics)
 
 
 def _blocks(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
