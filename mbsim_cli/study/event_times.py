@@ -42,7 +42,7 @@ ALIKE = 1e-9  # relative difference of comparisons that are the same one
 
 # Comparisons at which forces jump.
 
-TRIED = 64  # motions at random, at which an expression is tried for a jump
+TRIED = 16  # motions at random, at which an expression is tried for a jump
 CONTINUOUS = 1e-9  # of its size: a jump that is round-off
 
 
@@ -93,9 +93,10 @@ def _jumps(expressions: Expressions, comparison: Comparison) -> bool:
         for _ in range(ROUNDS):  # the secant method
             step = now * (share - before) / (now - g_before)
             before, share, g_before = share, share - np.where(np.isfinite(step), step, 0.0), now
-            now = g(share)
-        there = start + share * way
-        passed = np.abs(now) <= CONTINUOUS * np.abs(there).max(axis=0)
+            now, there = g(share), start + share * way
+            passed = np.abs(now) <= CONTINUOUS * np.abs(there).max(axis=0)
+            if passed.all():
+                break
         one, other = (expressions.values(u, there, flipped)[result] for flipped in (NONE, comparison.step))
         size = np.nanmax(np.abs([one, expressions.values(u, start)[result]]), initial=0.0)
         differ = ~np.isclose(one, other, rtol=CONTINUOUS, atol=1e3 * CONTINUOUS * size)
