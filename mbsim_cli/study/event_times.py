@@ -31,12 +31,15 @@ from mbsim_cli.study.quadrature import TIMES, continuation
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
 
-MOST = 64  # event times of a run: more are of friction that holds, or of a relay that chatters
-ROUNDS = 12  # of Newton's method
-CLOSE = 1e-9  # of the duration: changes of the times behind which they are right to round-off
-FINER = 10  # time points of an adaptive integrator between two stored ones
-BESIDE = 3.0  # time points: the most that an event is off which Newton's method corrects
-LEAST = 3  # time points between two events
+MOST_EVENTS = 64  # of a run: more are of friction that holds, or of a relay that chatters
+MOST_POINTS = 200_000  # time points of a run
+ITERATIONS = 12  # of Newton's method
+STARTS = 3  # of Newton's method, with the events that a run has shown in place of others
+CONVERGED = 1e-9  # of the duration: changes of the times behind which they are right to round-off
+FINER = 10  # time points of an adaptive integrator between two stored ones, at first
+OFF = 3.0  # time points: the most that an event is off which Newton's method corrects
+DENSER = 4  # times as many, while polynomials through them are not as accurate as the motion
+POINTS = 3  # before an event and since the last one, at least
 ALIKE = 1e-9  # relative difference of comparisons that are the same one
 
 
@@ -90,7 +93,7 @@ def _jumps(expressions: Expressions, comparison: Comparison) -> bool:
     with np.errstate(all="ignore"):
         before, share = np.zeros(TRIED), np.ones(TRIED)
         g_before, now = g(before), g(share)
-        for _ in range(ROUNDS):  # the secant method
+        for _ in range(ITERATIONS):  # the secant method
             step = now * (share - before) / (now - g_before)
             before, share, g_before = share, share - np.where(np.isfinite(step), step, 0.0), now
             now, there = g(share), start + share * way
@@ -99,7 +102,7 @@ def _jumps(expressions: Expressions, comparison: Comparison) -> bool:
                 break
         one, other = (expressions.values(u, there, flipped)[result] for flipped in (NONE, comparison.step))
         size = np.nanmax(np.abs([one, expressions.values(u, start)[result]]), initial=0.0)
-        differ = ~np.isclose(one, other, rtol=CONTINUOUS, atol=1e3 * CONTINUOUS * size)
+        differ = np.abs(one - other) > CONTINUOUS * (np.abs(one) + 1e3 * size)  # not where one side is undefined
     return bool(not passed.any() or differ[passed].any())
 
 
@@ -117,7 +120,7 @@ class Event(NamedTuple):
     change: tuple[int, bool]  # the number of the condition, and whether its difference is negative from then on
 
 
-class _Changed:
+class _WithLaws:
     """The model with laws of time in place of comparisons; ``rates`` (K, p) are derivatives of the times of events."""
 
     def __init__(
@@ -165,7 +168,8 @@ class _Run:
         problem: Problem,
         comparisons: Sequence[Comparison],
         listener: Listener,
-        changed: _Changed | None = None,
+        changed: _WithLaws | None = None,
+        finer: int = FINER,
         by_parameters: bool = False,
     ):
         made = changed.assembled.problem if changed else problem
@@ -178,11 +182,12 @@ class _Run:
             self._columns = np.hstack([self._columns, np.asarray(problem.theta_rho)])
         options = replace(
             made.options,
-            step=made.options.step / (FINER if made.options.adaptive else 1),
+            step=made.options.step / (finer if made.options.adaptive else 1),
             output_interval=1,
             sensitivity="ddm" if columns.shape[1] else "none",
         )
-        made = replace(made, options=options, theta_rho=columns, moved=None, ahead=None, summed=False, broken=())
+        made = replace(made, options=options, theta_rho=columns, moved=None, ahead=None)
+        made = replace(made, expressed=(), summed=False, broken=())  # what objectives and warnings read
         compile_kernels(made, listener)
         times, near = [event.time for event in changed.events] if changed else [], (TIMES + 1) * options.step
         found = list[tuple[np.ndarray, np.ndarray, list[np.ndarray], list[np.ndarray]]]()
@@ -240,33 +245,36 @@ class _Run:
 
     def passes(self, now: Sequence[Event], events: Sequence[Event]) -> bool:
         """Whether the changes of a run are ``events``: forces that change there may let others pass at other times."""
-        near = BESIDE * np.diff(self._time).max()
+        near = OFF * np.diff(self._time).max()
         return [event.change for event in now] == [event.change for event in events] and all(
             abs(found.time - event.time) <= near for found, event in zip(now, events, strict=True)
         )
 
     def crossings(
         self, conditions: Sequence[Condition], events: Sequence[Event]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
         """Differences (K,) at the times of events, and their derivatives by these (K, K) and by parameters (K, p).
 
-        They are those of polynomials through time points before each. None where there are too few since the last, or
-        where comparisons of a condition do not move together.
+        They are those of polynomials through time points before each. The last number is the largest error of a time
+        by these, s, infinite where there are too few points since the event before. None where comparisons of a
+        condition do not move together.
         """
-        together = CLOSE * self._time[-1]
+        together, off = CONVERGED * self._time[-1], 0.0
         g, by = np.zeros(len(events)), np.zeros((len(events), self._columns.shape[1]))
         for k, (time, (number, _)) in enumerate(events):
             last = max((event.time for event in events[:k] if event.time < time - together), default=-1.0)
             rows = np.flatnonzero((self._time > last) & (self._time < time))[-TIMES:]
-            if len(rows) < LEAST:
-                return None
+            if len(rows) < POINTS:
+                return g, by, by, np.inf
             first, *others = (self._at(each, rows, time) for each in conditions[number].comparisons)
             for other, factor in zip(others, conditions[number].factors[1:], strict=True):
                 if not np.allclose(other, factor * first, rtol=1e3 * ALIKE, atol=ALIKE * np.abs(other).max()):
                     return None
             g[k], rate, *by[k] = first
             by[k, k] += rate
-        return g, by[:, : self._count], by[:, self._count :]
+            fewer = self._at(conditions[number].comparisons[0], rows[1:], time)[0]
+            off = max(off, abs((g[k] - fewer) / rate) if rate else np.inf)
+        return g, by[:, : self._count], by[:, self._count :], off
 
     def _at(self, number: int, rows: np.ndarray, time: float) -> np.ndarray:
         """What a comparison compares at a time, its rate, and its derivatives by the columns of the run."""
@@ -297,36 +305,41 @@ def locate(assembled: "Assembled", listener: Listener) -> "Assembled":
 
 
 def _located(assembled: "Assembled", comparisons: Sequence[Comparison], listener: Listener) -> "Assembled":
-    problem = assembled.problem
-    first = _Run(problem, comparisons, listener)
-    conditions = first.conditions
-    events, is_near = first.events(conditions), False
-    for _ in range(ROUNDS):
-        if not 0 < len(events) <= MOST:
+    problem, finer, starts, is_near = assembled.problem, FINER, 1, False
+    end = problem.options.end
+    run = _Run(problem, comparisons, listener)
+    conditions = run.conditions
+    events = run.events(conditions)
+    for _ in range(ITERATIONS):
+        if not 0 < len(events) <= MOST_EVENTS or starts > STARTS or end / problem.options.step * finer > MOST_POINTS:
             return assembled
-        changed = _Changed(assembled, comparisons, conditions, events)
-        run = _Run(problem, comparisons, listener, changed, by_parameters=is_near)
+        changed = _WithLaws(assembled, comparisons, conditions, events)
+        run = _Run(problem, comparisons, listener, changed, finer, is_near)
         now = run.events(conditions)
         if not run.passes(now, events):
-            events, is_near = now, False
+            events, is_near, starts = now, False, starts + 1
             continue
         found = run.crossings(conditions, events)
-        if found is None and len(conditions) == len(comparisons):
-            return assembled
         if found is None:  # comparisons that are alike, but depend on different parameters
             conditions = [Condition((number,), (1.0,)) for number in range(len(comparisons))]
-            events, is_near = run.events(conditions), False
+            events, is_near, starts = run.events(conditions), False, starts + 1
             continue
-        g, by_time, by_parameter = found
+        g, by_time, by_parameter, off = found
+        is_coarse = problem.options.adaptive and off > problem.options.tolerance * end
+        finer *= DENSER if is_coarse else 1
+        if off == np.inf and is_coarse:
+            is_near = False
+            continue
+        if off == np.inf:
+            return assembled
         changes = np.linalg.solve(by_time, g)
         events = [event._replace(time=event.time - late) for event, late in zip(events, changes, strict=True)]
-        if sorted(events) != events or not 0.0 < events[0].time <= events[-1].time < problem.options.end:
+        if sorted(events) != events or not 0.0 < events[0].time <= events[-1].time < end:
             return assembled
-        if is_near:
+        if is_near and not is_coarse:
             shown = f"{counted(len(events), 'jump')} of forces, the first at {events[0].time:.6g} s"
             listener.say(f"steps end at {shown}")
-            return _Changed(
-                assembled, comparisons, conditions, events, -np.linalg.solve(by_time, by_parameter)
-            ).assembled
-        is_near = bool(np.abs(changes).max() <= CLOSE * problem.options.end)
+            rates = -np.linalg.solve(by_time, by_parameter)
+            return _WithLaws(assembled, comparisons, conditions, events, rates).assembled
+        is_near = not is_coarse and bool(np.abs(changes).max() <= CONVERGED * end)
     return assembled

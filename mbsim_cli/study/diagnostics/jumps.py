@@ -41,6 +41,7 @@ class Expressions:
     def __init__(self, problem: Problem, theta: np.ndarray | None = None):
         self.signals: Any = problem.model.signals
         self._laws, self._theta = problem.model.laws, problem.theta.real if theta is None else theta
+        self._constant = problem.theta.real  # of laws, whose numbers do not vary here
 
     def read(self, branching: Branching, time: np.ndarray, sensors: np.ndarray) -> np.ndarray:
         """What an expression reads (places, N), from sensors (N, width): g, g', t, and its inputs."""
@@ -77,7 +78,7 @@ class Expressions:
         for step in range(signals.first_step[u], signals.first_step[u + 1]):
             code, (a, b, c) = Operation(int(signals.code[step])), signals.operand[step]
             if code == Operation.LAW:
-                found = np.array([law_value(self._laws, self._theta, b, float(x))[0] for x in values[a].real])
+                found = np.array([law_value(self._laws, self._constant, b, float(x))[0] for x in values[a].real])
             elif code >= Operation.NEGATE:
                 found = _VALUES[code](values[a])
             else:
