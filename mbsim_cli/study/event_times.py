@@ -192,7 +192,7 @@ class _Run:
         times, near = [event.time for event in changed.events] if changed else [], (TIMES + 1) * options.step
         found = list[tuple[np.ndarray, np.ndarray, list[np.ndarray], list[np.ndarray]]]()
         with listener.progress("finding jumps of forces", options.duration) as show:
-            for block in blocks_of(made):
+            for block in (block for block in blocks_of(made) if len(block.time)):
                 before = [(block.time > time - near) & (block.time < time) for time in times]
                 kept = np.flatnonzero(np.any(before, axis=0)) if times else np.zeros(0, int)
                 zeros = np.zeros((len(kept), columns.shape[1]))
