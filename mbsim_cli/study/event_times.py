@@ -157,6 +157,19 @@ class _WithLaws:
 # Runs.
 
 
+def _bare(problem: Problem, columns: np.ndarray, finer: int) -> Problem:
+    """The problem with derivatives by ``columns`` (len(theta), q), at every time point, and without all objectives."""
+    options = problem.options
+    options = replace(
+        options,
+        step=options.step / (finer if options.adaptive else 1),
+        output_interval=1,
+        sensitivity="ddm" if columns.shape[1] else "none",
+    )
+    of_objectives: dict[str, Any] = {"moved": None, "expressed": (), "summed": False, "broken": ()}
+    return replace(problem, options=options, theta_rho=columns, ahead=None, **of_objectives)
+
+
 class _Run:
     """What comparisons of a problem read along a run: of the problem, or of that ``changed`` by events.
 
@@ -172,40 +185,30 @@ class _Run:
         finer: int = FINER,
         by_parameters: bool = False,
     ):
-        made = changed.assembled.problem if changed else problem
-        columns = changed.times if changed else np.zeros((problem.theta.size, 0))
-        expressions = self._expressions = Expressions(problem)
-        self._problem, self._comparisons, self._count = problem, comparisons, columns.shape[1]
-        self._columns = np.zeros((problem.theta.size, self._count))
+        made, by = (changed.assembled.problem, changed.times) if changed else (problem, problem.theta_rho[:, :0])
+        self._count, own = by.shape[1], np.zeros((problem.theta.size, by.shape[1]))
         if by_parameters:
-            columns = np.hstack([columns, np.asarray(made.theta_rho)])
-            self._columns = np.hstack([self._columns, np.asarray(problem.theta_rho)])
-        options = replace(
-            made.options,
-            step=made.options.step / (finer if made.options.adaptive else 1),
-            output_interval=1,
-            sensitivity="ddm" if columns.shape[1] else "none",
-        )
-        made = replace(made, options=options, theta_rho=columns, moved=None, ahead=None)
-        made = replace(made, expressed=(), summed=False, broken=())  # what objectives and warnings read
+            by, own = np.hstack([by, np.asarray(made.theta_rho)]), np.hstack([own, np.asarray(problem.theta_rho)])
+        self._columns = own
+        made = _bare(made, by, finer)
         compile_kernels(made, listener)
-        times, near = [event.time for event in changed.events] if changed else [], (TIMES + 1) * options.step
-        found = list[tuple[np.ndarray, np.ndarray, list[np.ndarray], list[np.ndarray]]]()
-        with listener.progress("finding jumps of forces", options.duration) as show:
+        self._problem, self._comparisons, self._expressions = problem, comparisons, Expressions(problem)
+        span = (TIMES + 1) * made.options.step
+        times = np.array([event.time for event in changed.events] if changed else [])
+        rows = list[tuple[np.ndarray, np.ndarray, list[np.ndarray], list[np.ndarray]]]()
+        with listener.progress("finding jumps of forces", made.options.duration) as show:
             for block in (block for block in blocks_of(made) if len(block.time)):
-                before = [(block.time > time - near) & (block.time < time) for time in times]
-                kept = np.flatnonzero(np.any(before, axis=0)) if times else np.zeros(0, int)
-                zeros = np.zeros((len(kept), columns.shape[1]))
-                read = [expressions.read(each.branching, block.time, block.sensors) for each in comparisons]
-                d_read = [expressions.read(each.branching, zeros, block.d_sensors[kept]) for each in comparisons]
-                found.append((block.time, block.time[kept], read, d_read))
+                ahead = times - block.time[:, None]
+                near = np.flatnonzero(((ahead > 0.0) & (ahead < span)).any(axis=1))
+                zeros, read = np.zeros((len(near), by.shape[1])), self._expressions.read
+                values = [read(each.branching, block.time, block.sensors) for each in comparisons]
+                varied = [read(each.branching, zeros, block.d_sensors[near]) for each in comparisons]
+                rows.append((block.time, block.time[near], values, varied))
                 show(float(block.time[-1]))
                 listener.poll()
-        time, kept, read, d_read = zip(*found, strict=True)
-        self._time, self._kept = np.concatenate(time), np.concatenate(kept)
-        self._read, self._d_read = (
-            [np.concatenate(each, 1) for each in zip(*part, strict=True)] for part in (read, d_read)
-        )
+        all_times, near_times, *both = zip(*rows, strict=True)
+        self._time, self._near = np.concatenate(all_times), np.concatenate(near_times)
+        self._read, self._d_read = ([np.concatenate(each, 1) for each in zip(*part, strict=True)] for part in both)
         with np.errstate(all="ignore"):
             self._differences = [self._difference(*each) for each in zip(comparisons, self._read, strict=True)]
 
@@ -280,7 +283,7 @@ class _Run:
         """What a comparison compares at a time, its rate, and its derivatives by the columns of the run."""
         there, comparison = continuation(self._time[rows], time), self._comparisons[number]
         read = self._read[number][:, rows]
-        d_read = self._d_read[number][:, np.searchsorted(self._kept, self._time[rows])]
+        d_read = self._d_read[number][:, np.searchsorted(self._near, self._time[rows])]
         ways = np.column_stack([read @ there.rate, np.einsum("inc,n->ic", d_read, there.value)])
         of_theta = np.column_stack([np.zeros(len(self._columns)), self._columns])
         moved = Expressions(self._problem, self._problem.theta[:, None] + 1j * STEP * of_theta)

@@ -52,7 +52,7 @@ def found():
 @cache
 def used(family):
     """Codes of the sentences that a family has, or may have."""
-    families = (family, "") if family in ("warning", "analysis") else (family,)
+    families = (family, "") if family in ("warning", "analysis", "model") else (family,)  # named before they are given
     return {code_of(text, family) for stated, text in found() if stated in families}
 
 

@@ -7,6 +7,7 @@ import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.assembly.problem import build
 from mbsim_cli.study.event_times import jumping
+from tests.assembly.texts import FIVEBAR
 
 BLOCK = """
 mbsim: 1
@@ -157,3 +158,21 @@ def test_a_contact_law_beside_a_jump_is_no_jump():
     other = "impact(w, 0, 0.2, 9, 1.5, 1, 0.1)"
     found = model("-k*x - F*sign(v)", other).run()
     assert not [warning for warning in found.warnings if "jump" in warning]
+
+
+@pytest.mark.slow  # compiles an adaptive integrator of closed loops
+def test_friction_turns_round_in_a_loop(tmp_path):
+    path = tmp_path / "model.yaml"
+    rub = "{type: drive, coordinate: A.angle, value: '-c*sign(A.angle.velocity)'}"
+    analysis = "{formulation: ali1p-rtdyn1, tolerance: 1e-11, step: 0.01, duration: 2, sensitivity: {method: ddm}}"
+    path.write_text(
+        f"checks: null\ninclude: ['{FIVEBAR}']\nparameters: {{c: 2}}\nforces: {{rub: {rub}}}\nanalysis: {analysis}\n"
+    )
+    m = mbsim.Model(path, by=["c", "L_s1"])
+    result = m.run()
+    assert not [warning for warning in result.warnings if "jump" in warning]
+    for name in m.differentiated:
+        low, high = (
+            m.run({name: m.parameters[name] + h}, sensitivity="none").objectives["psi1"] for h in (-1e-4, 1e-4)
+        )
+        assert result.objectives["psi1"].by(name) == pytest.approx((high.value - low.value) / 2e-4, rel=1e-6, abs=1e-6)
