@@ -13,7 +13,6 @@ from mbsim_cli.study.sweep.store import LOST, Case, Computed, Start, lost
 
 TICK = 0.5  # s between two looks at signals
 AHEAD = 4  # cases for each thread of the cluster that are handed over at once
-GIVEN_UP = ("error", "cancelled")
 PATIENCE = 30.0  # s until the scheduler and a worker must have answered
 _known = local()  # evaluator of this thread of a worker, by what it was started by: assembling is not for two threads
 
@@ -24,16 +23,14 @@ class Cluster:
     batch_size = 1
 
     def __init__(self, address: str, start: Start, listener: Listener):
-        self._listener = listener
         try:
             import distributed
         except ImportError:
             needed = "the package distributed; in a clone of mbsim: pip install '.[dask]'"
             raise UsageError(f"{option('dask')} needs {needed}") from None
-        self._distributed = distributed
-        self._started = pickle.dumps(start)
+        self._distributed, self._started, self._listener = distributed, pickle.dumps(start), listener
         try:
-            self._client = self._distributed.Client(address, timeout=PATIENCE)
+            self._client = distributed.Client(address, timeout=PATIENCE)
             self._client.wait_for_workers(1, timeout=PATIENCE)
         except (OSError, TimeoutError, ValueError) as error:
             raise InputOutputError(f"no Dask cluster answers at {address}: {error}") from error
@@ -73,7 +70,7 @@ def _computed(started: bytes, case: Case) -> Computed:
 def _fetched(case: Case, future: Any) -> Computed:
     """The result of a worker; a case that no worker survived, or that none could begin, is lost."""
     status = future.status
-    if status in GIVEN_UP:
+    if status in ("error", "cancelled"):
         reason = future.exception()
     else:
         try:

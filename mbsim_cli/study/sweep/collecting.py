@@ -15,8 +15,6 @@ from mbsim_cli.io.target import check_target, elsewhere, replaced
 from mbsim_cli.study.sweep.store import DONE, Ledger, cases_with_data, data_of_cases, ledger_of
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 
-# From the rows of all shards to one file that other programs read.
-
 
 def table_of(ledger: Ledger) -> StudyTable:
     """The rows of a ledger side by side."""
@@ -79,9 +77,6 @@ def export(table: StudyTable, target: Path, kind: str) -> None:
     known = columns_of(table).items()
     columns = [Column(name, "", np.array(v, dtype=object) if isinstance(v, list) else v) for name, v in known]
     write_table(target, kind, columns, title=str(table.attributes.get("study", "")), force=True)
-
-
-# The result file of one case, out of a study that keeps them all.
 
 
 def extract_result(folder: StudyFolder, case: int, target: Path | None, *, force: bool) -> Path:

@@ -40,6 +40,7 @@ from mbsim_cli.study.sweep.study_folder import StudyPlan
 WORTH = 20.0  # s of all cases one by one, above which compiling a loop saves time; twice as much for ALI3-P
 WORTH_LOADING = 2.0  # the same for loading a compiled loop, s
 LEAST = 3  # cases, from which on a loop saves time: idle lanes take as long as others
+MOSTLY = 0.5  # share of the work done one by one, above which lanes are not used again
 
 
 class _NotCached(Exception):
@@ -65,7 +66,7 @@ def compile_lanes(
     problem: Problem,
     listener: Listener,
     require: Callable[[], None] = lambda: None,
-    waits: Callable[[str], None] | None = None,
+    waits: Callable[[str], None] = lambda name: None,
 ) -> tuple[list[str], bool]:
     """Load or compile the kernels of cases in lanes, by a first step; ``require`` is called before each compilation.
 
@@ -81,8 +82,7 @@ def compile_lanes(
         names.append(name)
         listener.say(f"compiling {name}, for eight cases at once")
 
-    waiting: dict[str, Any] = {"waits": waits} if waits else {}
-    with watch_compilation(begin, **waiting):
+    with watch_compilation(begin, waits):
         runs, _ = run_beside([at_every_step(first_step(problem))] * 2, listener.poll)
     return names, any(run is not None for run in runs)
 
@@ -96,15 +96,9 @@ def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan
     found: list[Plan] = []
     runs, parted = run_beside([at_every_step(plan.assembled.problem) for plan in plans], poll)
     for plan, made in zip(plans, runs, strict=True):
-        if made is None:
-            found.append(plan)
-        else:
-            problem = replace(plan.assembled.problem, ahead=made)
-            found.append(plan._replace(assembled=replace(plan.assembled, problem=problem)))
+        problem = plan.assembled.problem if made is None else replace(plan.assembled.problem, ahead=made)
+        found.append(plan._replace(assembled=replace(plan.assembled, problem=problem)))
     return found, parted
-
-
-MOSTLY = 0.5  # share of the work done one by one, above which lanes are not used again
 
 
 _PlannedCase = tuple[Plan, Timing]  # the run of a case, which may be made already, and where its time went
@@ -131,9 +125,8 @@ class CaseEvaluator(Evaluator):
         found = self._computed(case, start)
         if self._may_have_lanes and found.row.status == store.DONE:
             self._may_have_lanes = False
-            self.batch_size = lanes_for(
-                self._base.assembled.problem, found.row.seconds * self._plan.cases, self._people
-            )
+            seconds = found.row.seconds * self._plan.cases
+            self.batch_size = lanes_for(self._base.assembled.problem, seconds, self._people)
         return found
 
     def compute_batch(self, cases: Sequence[Case]) -> Iterator[Computed]:
@@ -205,11 +198,9 @@ class CaseEvaluator(Evaluator):
             data = store.packed(store.CaseData(case.number, case.identity, np.zeros(0), np.zeros((0, 0)), result))
         elif self._plan.sensors:
             rows = plan.assembled.sensor_rows
-            columns = np.concatenate([np.r_[rows[column.name]] for column in self._plan.sensors])
+            shown = np.concatenate([np.r_[rows[column.name]] for column in self._plan.sensors])
             stored = KeptRows(plan.assembled.problem.options.output_interval)
-            outcome = run(
-                plan, timing, self._listener, lambda block: stored.add([block.time, block.sensors[:, columns]])
-            )
+            outcome = run(plan, timing, self._listener, lambda block: stored.add([block.time, block.sensors[:, shown]]))
             data = store.packed(store.CaseData(case.number, case.identity, stored.column(0), stored.column(1)))
         else:
             outcome = run(plan, timing, self._listener)
@@ -222,9 +213,8 @@ def base_of(plan: StudyPlan, listener: Listener) -> Plan:
     """The run at the file's own values, with everything compiled that it needs."""
     settings = Settings(**plan.settings)
     texts = {os.path.normpath(Path(plan.folder, name)): text for name, text in plan.texts.items()}
-    timing = Timing()
     model_file = spec.load(str(plan.path), settings.overrides, texts)
-    base = plan_run(model_file, settings, timing, listener)
+    base = plan_run(model_file, settings, Timing(), listener)
     _require_known(plan, base.assembled)
     with suppress(AnalysisError):  # the file's own values need be no case of the study
         base.compile(listener)
@@ -243,9 +233,8 @@ def _require_known(plan: StudyPlan, assembled: Assembled) -> None:
     for kind, there in known.items():
         for column in getattr(plan, kind):
             if column.name not in there:
-                raise InputOutputError(
-                    f"the plan of the study names {column.name!r} among its {kind}, which the model lacks"
-                )
+                named = f"the plan of the study names {column.name!r} among its {kind}"
+                raise InputOutputError(f"{named}, which the model lacks")
     if len(plan.parameters) != len(names.parameters):
         raise InputOutputError("the plan of the study has other derivatives than the model gives")
 

@@ -86,12 +86,9 @@ class Appender:
 
     def __init__(self, path: Path, occupied: str = ""):
         self._path = path
-        self._occupied = occupied or (
-            f"another process is computing the same cases: it appends to {path}; "
-            f"wait for it, or give each its {option('shard')}"
-        )
-        self._handle = -1
-        self._synced = monotonic()
+        same = f"another process is computing the same cases: it appends to {path}; wait for it, or give each its"
+        self._occupied = occupied or f"{same} {option('shard')}"
+        self._handle, self._synced = -1, monotonic()
         try:
             with os_errors(f"cannot write {path}"):
                 self._handle = os.open(path, os.O_RDWR | os.O_CREAT | GUARDED, 0o666)

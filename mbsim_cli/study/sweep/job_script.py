@@ -96,13 +96,11 @@ def _time(forecast: Mapping[str, Any] | None, workers: int) -> str:
     return f"{minutes // 60}:{minutes % 60:02d}:00"
 
 
-# The command that repeats one case of a study.
-
 _OPTIONS = ("formulation", "integrator", "tolerance", "step", "duration")
 
 
 def command_of(plan: StudyPlan, values: Sequence[float]) -> str:
-    """Command line of ``mbsim run`` with the exact values (v,) of the case."""
+    """Command line of ``mbsim run`` that repeats a case, with its exact values (v,)."""
     settings = plan.settings
     chosen = {column.name: repr(float(value)) for column, value in zip(plan.varied, values, strict=True)}
     words = ["mbsim", "run", str(plan.path)]

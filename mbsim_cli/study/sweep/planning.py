@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import mbsim_cli
+from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import InputOutputError, UsageError, either, option
 from mbsim_cli.io.provenance import platform_facts, storable
 from mbsim_cli.io.tables import read_table
@@ -24,20 +25,8 @@ from mbsim_cli.spec.studies import Study
 from mbsim_cli.spec.warnings import warnings_of
 from mbsim_cli.study.assembling import AUTO, Settings, automatic_of, build, named_or_only, stated_method
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.study_folder import (
-    Quantity,
-    StudyFolder,
-    StudyPlan,
-    content_hash,
-    effective,
-    file_hash,
-    samples_hash,
-)
-
-if TYPE_CHECKING:
-    from mbsim_cli.assembly.problem import Assembled
-
-# Points that fill the unit cube.
+from mbsim_cli.study.sweep import study_folder
+from mbsim_cli.study.sweep.study_folder import Quantity, StudyFolder, StudyPlan, file_hash
 
 
 def sobol(dimensions: int, count: int, seed: int) -> np.ndarray:
@@ -54,9 +43,6 @@ def latin_hypercube(dimensions: int, count: int, seed: int) -> np.ndarray:
     from scipy.stats import qmc
 
     return qmc.LatinHypercube(dimensions, seed=np.random.default_rng(seed)).random(count)
-
-
-# Cases that stand in a file, a row for each.
 
 
 def columns_of(stated: Any, path: Path, parameters: Collection[str]) -> dict[str, np.ndarray]:
@@ -86,8 +72,6 @@ def columns_of(stated: Any, path: Path, parameters: Collection[str]) -> dict[str
     return columns
 
 
-# The design of a study: which parameters vary, and their values in every case.
-
 Value = Callable[[Any], float]  # of a number of the model file
 
 POINTS = {"sobol": sobol, "latin_hypercube": latin_hypercube}
@@ -101,10 +85,7 @@ class Design(NamedTuple):
 
 
 def design_of(study: Study, model_file: ModelFile, read: Callable[[Any], Mapping[str, np.ndarray]]) -> Design:
-    """Cases of a study (``spec.studies.Study``); ``read`` gives the columns of a file of cases by parameter.
-
-    The study has passed the rules of the model file.
-    """
+    """Cases of a study that has passed the rules; ``read`` gives the columns of a file of cases by parameter."""
 
     def value(number: Number) -> float:
         return float(model_file.expressions.value(number).real)
@@ -150,14 +131,12 @@ def _listed(cases: Sequence[Mapping[str, Any]], model_file: ModelFile, value: Va
     for number, case in enumerate(cases):
         row = {name: value(given) for name, given in case.items()}
         stated = dict(row)
-        for name in names:
-            if name not in stated:
-                try:
-                    row[name] = float(model_file.expressions.value(model_file.parameters[name].value, stated).real)
-                except ExpressionError as error:
-                    raise UsageError(
-                        f"case {number} of the list leaves {name!r} without a value: {error.message}"
-                    ) from error
+        for name in [name for name in names if name not in stated]:
+            try:
+                row[name] = float(model_file.expressions.value(model_file.parameters[name].value, stated).real)
+            except ExpressionError as error:
+                sentence = f"case {number} of the list leaves {name!r} without a value: {error.message}"
+                raise UsageError(sentence) from error
         rows.append([row[name] for name in names])
     return Design(names, np.array(rows))
 
@@ -174,8 +153,6 @@ def _scattered(parameters: Any, points: np.ndarray, model_file: ModelFile, value
             columns.append(between(lower, upper, share, "linear"))
     return Design(tuple(parameters), np.column_stack(columns))
 
-
-# From a model file and the words of a study to its plan and its cases.
 
 KEPT = ("objectives", "sensors", "full")  # of a case
 OTHERS = {"fd": "differences", "adjoint": "the adjoint"}  # methods that studies do not have
@@ -209,10 +186,7 @@ def planned(
 def plan_of(
     model_file: ModelFile, request: StudyRequest, settings: Settings, command: str, listener: Listener
 ) -> tuple[StudyPlan, np.ndarray]:
-    """The plan and the values (N, v) of its cases; raises ModelError, UsageError and InputOutputError.
-
-    Warnings about the file go to the listener.
-    """
+    """The plan, and the values (N, v) of its cases; raises ModelError, UsageError and InputOutputError."""
     for warning in warnings_of(model_file):
         listener.warn(f"warning: {warning}")
     name, study = _study(model_file, request)
@@ -246,7 +220,7 @@ def plan_of(
         command=storable(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         mbsim_version=mbsim_cli.__version__,
-        samples=samples_hash(design.values),
+        samples=study_folder.samples_hash(design.values),
         platform=platform_facts(),
     )
     return plan, design.values
@@ -273,7 +247,7 @@ def _content(model_file: ModelFile, chosen: dict[str, Any]) -> dict[str, Any]:
     folder = Path(os.path.abspath(source.file)).parent
     tables = {os.path.relpath(table, folder): file_hash(table) for table in model_file.tables}
     return {
-        "content": content_hash(source.data(), effective(chosen) | {"tables": tables}),
+        "content": study_folder.content_hash(source.data(), study_folder.effective(chosen) | {"tables": tables}),
         "folder": str(folder),
         "file": Path(source.file).name,
         "texts": {os.path.relpath(file, folder): text for file, text in source.texts.items()},
@@ -302,9 +276,8 @@ def _study(model_file: ModelFile, request: StudyRequest) -> tuple[str, Study]:
             raise UsageError("; ".join(wrong))
         return "", study
     ad_hoc = either("give --grid or --csv", "state its cases: {'grid': {'NAME': values}}")
-    return named_or_only(
-        model_file.study, request.name, "study", f"{{lengths: {{grid: {{NAME: values}}}}}}, or {ad_hoc}"
-    )
+    example = f"{{lengths: {{grid: {{NAME: values}}}}}}, or {ad_hoc}"
+    return named_or_only(model_file.study, request.name, "study", example)
 
 
 def _require_free(design: Design, settings: Settings) -> None:
@@ -326,14 +299,11 @@ def _warn_of_bounds(design: Design, model_file: ModelFile, listener: Listener) -
                 listener.warn(f"warning: in {cases} {name!r} lies outside of its bounds {low:g} and {high:g}")
 
 
-def _columns_to_keep(assembled: "Assembled", keep: str | Sequence[str]) -> tuple[list[Quantity], list[Quantity]]:
+def _columns_to_keep(assembled: Assembled, keep: str | Sequence[str]) -> tuple[list[Quantity], list[Quantity]]:
     """Objectives and sensors that are kept."""
     named = keep if not isinstance(keep, str) else None
-    objectives = [
-        Quantity(objective.name, objective.unit)
-        for objective in assembled.objectives
-        if named is None or objective.name in named
-    ]
+    kept = [objective for objective in assembled.objectives if named is None or objective.name in named]
+    objectives = [Quantity(objective.name, objective.unit) for objective in kept]
     if keep in ("objectives", "full"):
         return objectives, []
     names = assembled.problem.names

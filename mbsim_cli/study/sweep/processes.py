@@ -135,12 +135,8 @@ class _Worker:
         environment = {**dict.fromkeys(VARIABLES, "1"), **os.environ}
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until it ignores them, in a moment
         try:
-            self._process = subprocess.Popen(
-                isolated(__name__, "work", there.fileno()),
-                stdin=subprocess.DEVNULL,
-                pass_fds=[there.fileno()],
-                env=environment,
-            )
+            command, handles = isolated(__name__, "work", there.fileno()), [there.fileno()]
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=handles, env=environment)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         there.close()

@@ -24,9 +24,7 @@ from mbsim_cli.study.sweep.study_folder import ALL, DATA, ROWS, Shard, StudyFold
 from mbsim_cli.study.sweep.summary import summary_of
 from mbsim_cli.system import HAS_FORKS, usable
 
-# The cost of a study, estimated from a few of its cases.
-
-PILOTS = 8  # at least
+PILOTS = 8  # cases that a forecast computes at least
 SHARE = 0.1  # time of the pilots over that of the study
 LEAST, MOST = 5.0, 60.0  # bounds of the time of the pilots, s, but never more than
 FIFTH = 0.2  # of the study
@@ -89,10 +87,7 @@ NOTHING = Forecast(0, 0, 1, 0.0, 0.0, 0.0, 0.0, 0, 1)  # of a study that is done
 def forecast(
     plan: StudyPlan, cases: Sequence[Case], team: Workers, workers: int, since: float, listener: Listener
 ) -> Forecast:
-    """Compute some cases from all over the study by all workers; ``since`` is the start by ``perf_counter``.
-
-    Pilots end after a tenth of the time that the study will take, or a little later where that is short.
-    """
+    """Compute some cases from all over the study by all workers; ``since`` is the start by ``perf_counter``."""
     places = (0.5 + GOLDEN * np.arange(len(cases))) % 1.0  # first cases are spread evenly over all
     order = np.argsort(np.argsort(places, kind="stable"), kind="stable")
     waiting, start = deque(cases[i] for i in order), 0.0
@@ -125,18 +120,12 @@ def _without_first_cases(seconds: Sequence[float], workers: int) -> Sequence[flo
 
 
 def _spread(seconds: Sequence[float], cases: int) -> float:
-    """Relative uncertainty of the mean time of all cases, estimated from some.
-
-    From the means of batches of pilots that follow each other, so that a machine that changes its pace counts as well.
-    """
+    """Relative uncertainty of the mean time of all cases, from batches of some: a machine may change its pace."""
     if len(seconds) in (0, cases):
         return 0.0
     means = [float(np.mean(batch)) for batch in np.array_split(seconds, BATCHES)]
     error = float(np.std(means, ddof=1)) / BATCHES**0.5
     return LIKELY * error * (1.0 - len(seconds) / cases) ** 0.5 / max(float(np.mean(seconds)), 1e-9)
-
-
-# Computing what is missing of a study, and writing it down case by case.
 
 
 @dataclass
@@ -158,10 +147,8 @@ class Work:
             raise UsageError(f"{option('case_timeout')} {number}")
         if self.dask is not None and (self.workers != 1 or self.case_timeout is not None):
             own = either("-j and --case-timeout", "workers and case_timeout")
-            raise UsageError(
-                f"{own} are for processes of this machine, and a Dask cluster has workers of its own; "
-                f"leave them out beside {option('dask')}"
-            )
+            others = "a Dask cluster has workers of its own; leave them out beside"
+            raise UsageError(f"{own} are for processes of this machine, and {others} {option('dask')}")
         for name, count in (("max_failures", self.max_failures), ("retry", self.retry)):
             if count is not None:
                 require_whole(name, count)
@@ -198,10 +185,7 @@ def cases_of(ledger: Ledger, work: Work) -> deque[Case]:
 def compute(
     folder: StudyFolder, waiting: Iterable[Case], workers: Workers, work: Work, listener: Listener, *, keeps: bool
 ) -> Tally:
-    """Compute cases and append their rows. What is written stays, however this ends.
-
-    Raises AnalysisError after more than ``work.max_failures``, and whatever the listener's ``poll`` raises.
-    """
+    """Compute cases and append their rows, which stay; raises AnalysisError, and what the listener's ``poll`` does."""
     cases, retried = deque(waiting), Counter[int]()
     by_number, tally = {case.number: case for case in cases}, Tally()
     with ExitStack() as stack:
@@ -229,14 +213,8 @@ def compute(
     return tally
 
 
-# A study from its folder: what is missing is computed, and all is collected where nothing is missing any more.
-
-
 def run_study(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, Any]:
-    """Compute the missing cases, and collect all rows once none is missing; return the summary.
-
-    Raises what ``compute`` raises; rows that are written by then stay.
-    """
+    """Compute the missing cases, and collect all rows once none is missing; the summary. Raises as ``compute``."""
     begun = perf_counter()
     ledger = ledger_of(folder, thorough=work.failed or work.shard.count == 1)
     check_tables(ledger.plan)
@@ -288,10 +266,7 @@ def workers_of(plan: StudyPlan, cases: int, work: Work, listener: Listener) -> W
 
 
 def forecast_study(folder: StudyFolder, work: Work, listener: Listener, begun: float | None = None) -> Forecast:
-    """Estimate the cost of the missing cases from a few of them, whose rows are not kept.
-
-    The time since ``begun``, by ``perf_counter``, counts as well.
-    """
+    """Estimate the cost of the missing cases from a few, whose rows are not kept; counts time from ``begun`` on."""
     ledger = ledger_of(folder)
     check_tables(ledger.plan)
     cases = cases_of(ledger, work)
@@ -304,16 +279,11 @@ def forecast_study(folder: StudyFolder, work: Work, listener: Listener, begun: f
     return found
 
 
-# The part of a study that a command computes.
-
 _ARRAY = "SLURM_ARRAY_TASK_"
 
 
 def shard_of(text: str | None, environment: Mapping[str, str]) -> Shard:
-    """The shard that ``--shard I/N`` names, else that of a task of a SLURM array, else all.
-
-    Tasks of an array count from any number, in any step.
-    """
+    """The shard of ``--shard I/N``, else of a task of a SLURM array (from any number, in any step), else all."""
     if text is not None:
         index, slash, number = text.partition("/")
         if not (slash and index.strip().isdecimal() and number.strip().isdecimal() and 1 <= int(index) <= int(number)):

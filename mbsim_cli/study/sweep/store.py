@@ -16,8 +16,6 @@ from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.frames import read_frames
 from mbsim_cli.study.sweep.study_folder import DATA, ROWS, StudyFolder, StudyPlan, is_of
 
-# The outcome of a case: a row of fixed numbers, and warnings in sentences.
-
 DONE, INVALID, FAILED, UNREADABLE, DEFECT, TIMEOUT, LOST = 0, 3, 4, 5, 70, 124, 137
 WORDS = {
     DONE: "done",
@@ -58,10 +56,7 @@ def encoded(row: Row) -> bytes:
 
 
 def decoded(content: bytes, numbers: int) -> Row | None:
-    """The row that a frame holds, of ``numbers`` numbers where it is done; None for anything else.
-
-    The checksum of a frame does not prove that mbsim wrote it.
-    """
+    """The row that a frame holds, of ``numbers`` numbers where done; None for what mbsim has not written."""
     if len(content) < _ROW_HEAD.size:
         return None
     case, status, seconds, identity, count = _ROW_HEAD.unpack_from(content)
@@ -73,14 +68,9 @@ def decoded(content: bytes, numbers: int) -> Row | None:
         remarks = json.loads(content[end:]) if len(content) > end else {}
     except (ValueError, RecursionError):
         return None
-    if not isinstance(remarks, dict) or not all(
-        is_of(remarks[n], kind) for n, kind in _REMARKS.items() if n in remarks
-    ):
-        return None
-    return Row(case, identity, status, seconds, np.frombuffer(content, "<f8", count, _ROW_HEAD.size), remarks)
-
-
-# Computing cases: what every way to do so is given, and gives back.
+    if isinstance(remarks, dict) and all(is_of(remarks[n], kind) for n, kind in _REMARKS.items() if n in remarks):
+        return Row(case, identity, status, seconds, np.frombuffer(content, "<f8", count, _ROW_HEAD.size), remarks)
+    return None
 
 
 class Case(NamedTuple):
@@ -191,8 +181,6 @@ def data_of_cases(folder: StudyFolder, ledger: "Ledger", only: int | None = None
                 yield data
 
 
-# The ledger of a study: the rows of all shards, each case once.
-
 MISSING = -1
 
 
@@ -206,11 +194,10 @@ def case_identities(study: str, values: np.ndarray) -> Iterable[bytes]:
 
 
 class Ledger:
-    """Status (N,) of all cases, and their rows. Of several rows of a case a done one counts, else the last."""
+    """Status (N,) of all cases, and their rows in all shards; of several of a case a done one counts, else the last."""
 
     def __init__(self, plan: StudyPlan, values: np.ndarray):
-        self.plan = plan
-        self.values = values
+        self.plan, self.values = plan, values
         self.identities: Sequence[bytes] = list(case_identities(plan.content, values))
         self.status = np.full(plan.cases, MISSING, dtype=np.int32)
         self.seconds = np.full(plan.cases, np.nan)

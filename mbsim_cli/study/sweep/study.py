@@ -105,8 +105,7 @@ class Study(Mapping[str, np.ndarray]):
     def _sensor_values(self, name: str) -> np.ndarray:
         """Values of a sensor (N, T, components)."""
         ends = np.cumsum([len(column.components) for column in self._sensors.values()])
-        parts = np.split(self._histories[1], ends[:-1], axis=2)
-        return parts[list(self._sensors).index(name)]
+        return np.split(self._histories[1], ends[:-1], axis=2)[list(self._sensors).index(name)]
 
     @cached_property
     def _histories(self) -> tuple[np.ndarray, np.ndarray]:
@@ -130,12 +129,8 @@ class Study(Mapping[str, np.ndarray]):
         case_timeout: float | None = None,
         listener: Listener = SILENT,
     ) -> Forecast:
-        """The cost of the cases that are missing, estimated from a few of them, of which no row is kept.
-
-        Arguments as of ``compute``. Raises UsageError and InputOutputError.
-        """
-        work = Work(workers, case_timeout, shard=shard)
-        return forecast_study(StudyFolder(self.folder), work, listener)
+        """The cost of the missing cases, estimated from a few without keeping them; arguments as of ``compute``."""
+        return forecast_study(StudyFolder(self.folder), Work(workers, case_timeout, shard=shard), listener)
 
     def compute(
         self,
@@ -175,10 +170,7 @@ class Study(Mapping[str, np.ndarray]):
         return installed("pandas", "to_pandas").DataFrame(columns_of(self._table)).set_index("case")
 
     def to_xarray(self) -> "xarray.DataTree":
-        """A tree of labelled arrays, as ``xarray.open_datatree`` reads them from ``study.h5``.
-
-        Raises UsageError without the package xarray.
-        """
+        """A tree of labelled arrays, as ``xarray.open_datatree`` reads ``study.h5``; UsageError without xarray."""
         xarray = installed("xarray", "to_xarray")
         labels = {"varied": self.varied, "objective": self.objectives, "parameter": self.parameters}
         coords: dict[str, Any] = {axis: list(names) for axis, names in labels.items() if names}

@@ -23,8 +23,6 @@ from mbsim_cli.spec.reading.source import MARK, is_key
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock, open_regular
 
-# The plan.
-
 FORMAT, VERSION = "mbsim-study-plan", 1
 
 
@@ -172,12 +170,9 @@ def samples_hash(values: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(values, "<f8").tobytes()).hexdigest()
 
 
-# Shards: parts of a study that several processes compute, which share nothing but a folder.
-
-
 @dataclass(frozen=True)
 class Shard:
-    """Part ``index`` of ``count``, counted from 1: every ``count``-th case."""
+    """Part ``index`` of ``count``, counted from 1: every ``count``-th case; processes share nothing but a folder."""
 
     index: int = 1
     count: int = 1
@@ -192,8 +187,6 @@ class Shard:
 
 ALL = Shard()
 
-
-# The folder.
 
 PLAN, SAMPLES, COLLECTED, FORECAST, SCRIPT = "plan.json", "samples.npy", "study.h5", "forecast.json", "job.sh"
 ROWS, DATA = ".rows", ".kept"

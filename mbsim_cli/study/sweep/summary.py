@@ -28,10 +28,7 @@ SMALLEST = 1e-10  # eigenvalue, relative to the largest, of functions that diffe
 
 
 def main_effects(values: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """Shares (v,) of the variance of ``results`` (N,) by the parameters ``values`` (N, v); NaN where it is unknown.
-
-    What is not finite is left out.
-    """
+    """Shares (v,) of the variance of finite ``results`` (N,) by the parameters ``values`` (N, v); NaN where unknown."""
     known = np.isfinite(results)
     values, results = values[known], results[known]
     shares = np.full(values.shape[1], np.nan)
@@ -135,8 +132,6 @@ def _sums(places: Sequence[np.ndarray], results: np.ndarray) -> tuple[np.ndarray
         sums += functions.sum(axis=0)
     return gram - np.outer(sums, sums) / len(results), moments
 
-
-# The summary of a study so far, as plain data.
 
 _NUMBER = re.compile(r"(?<!\w)[-+]?\d[\d.]*(e[-+]?\d+)?")
 
