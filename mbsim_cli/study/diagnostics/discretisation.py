@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mbsim_cli.assembly.packing import ParameterValue
     from mbsim_cli.study.plan import Plan
 
+    Parameters = Sequence[ParameterValue]
+
 LIMIT = 1e-2  # relative error that is warned of
 NOT_FOLLOWED = 1.0  # relative error beyond which the steps do not resolve the motion at all
 USELESS = 1e12  # of an objective's size, and of its unit: a change that a parameter's round-off would make
@@ -179,10 +181,7 @@ class FirstRun(NamedTuple):
         return Estimates(found, off, coarse.options.step)
 
     def _by_third_run(self, found: dict[str, Gradient], others: Mapping[str, Gradient]) -> dict[str, Gradient]:
-        """Results with larger errors where a run with three times the step, if it succeeds, shows them.
-
-        ``others`` are the results of the second run.
-        """
+        """Results with larger errors where a run with three times the step shows them; ``others`` are of the second."""
         fine, impacts = self.plan.assembled.problem, self.divided_order == IMPACTS
         longest = with_longer_steps(fine, 3)
         thirds: dict[str, Gradient] = {}
@@ -296,10 +295,7 @@ def _with_errors_of_parts(
 
 
 def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient:
-    """The result with NaN for derivatives through impacts that have too large an error.
-
-    It is too large if it exceeds the derivative and, times the parameter, ``TOO_LARGE`` of the objective.
-    """
+    """The result with NaN for derivatives whose errors exceed them and, times the parameter, ``TOO_LARGE``."""
     gradient, off = result.gradient, result.uncertainty.errors[1:]
     size = np.fmax(abs(result.value), result.uncertainty.sizes[0])
     matters = off * np.abs(values_of(plan.parameters)[: len(gradient)]) > TOO_LARGE * size
@@ -312,9 +308,6 @@ def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient
     known = gradient.copy()
     known[lost] = np.nan
     return result._replace(gradient=known, undefined={**result.undefined, **reasons}) if reasons else result
-
-
-# Reports and warnings.
 
 
 def of_motion(resolution: Resolution | NoSteps) -> dict[str, Any]:
@@ -331,48 +324,43 @@ def in_words(motion: Mapping[str, Any]) -> str:
     return motion.get("reason", "unknown")
 
 
-def of_objective(result: Gradient, parameters: Sequence["ParameterValue"]) -> dict[str, Any]:
+def of_objective(result: Gradient, parameters: "Parameters") -> dict[str, Any]:
     """Errors of a value and its derivatives, in their units and relative to them."""
     reported = result.uncertainty.reported(result.value, result.gradient, values_of(parameters))
     return _entry(reported, parameters) | {"relative": _entry(relative_of(result, parameters), parameters)}
 
 
-def relative_of(result: Gradient, parameters: Sequence["ParameterValue"]) -> np.ndarray:
+def relative_of(result: Gradient, parameters: "Parameters") -> np.ndarray:
     """Errors (1 + p,) relative to a value and its derivatives."""
     bounds = (getattr(parameter, "bounds", None) or (0.0, 0.0) for parameter in parameters)
     ranges = np.array([high - low for low, high in bounds], float)
     return result.uncertainty.relative(result.value, result.gradient, values_of(parameters), ranges)
 
 
-def values_of(parameters: Sequence["ParameterValue"]) -> np.ndarray:
+def values_of(parameters: "Parameters") -> np.ndarray:
     """Values (p,) of parameters."""
     return np.array([parameter.value for parameter in parameters], float)
 
 
-def name_of(objective: str, index: int, parameters: Sequence["ParameterValue"]) -> str:
+def name_of(objective: str, index: int, parameters: "Parameters") -> str:
     """An objective, or its derivative by the parameter before ``index``."""
     if not index:
         return f"objective {objective}"
     return f"d {objective} / d {getattr(parameters[index - 1], 'name', parameters[index - 1])}"
 
 
-def _entry(numbers: np.ndarray, parameters: Sequence["ParameterValue"]) -> dict[str, Any]:
+def _entry(numbers: np.ndarray, parameters: "Parameters") -> dict[str, Any]:
     """A number of the value, one of each derivative; there are none without a method, or by differences."""
     derivatives = zip(parameters, map(float, numbers[1:]), strict=False)
     return {"value": float(numbers[0]), "gradient": {parameter.name: number for parameter, number in derivatives}}
 
 
 def warnings(
-    resolution: Resolution | NoSteps,
-    results: Mapping[str, Gradient],
-    parameters: Sequence["ParameterValue"],
-    options: Options,
+    resolution: Resolution | NoSteps, results: Mapping[str, Gradient], parameters: "Parameters", options: Options
 ) -> list[str]:
     """Sentences on what the steps do not resolve."""
-    found = []
     error, coordinate = resolution.worst
-    if error > LIMIT:
-        found.append(_of_motion(error, coordinate, options))
+    found = [_of_motion(error, coordinate, options)] if error > LIMIT else []
     for name, result in results.items():
         relative = np.nan_to_num(relative_of(result, parameters))
         if getattr(resolution, "still", False):
@@ -410,7 +398,7 @@ def warnings_of_fields(relative: Mapping[str, Mapping[str, float]]) -> list[str]
     ]
 
 
-def _of_useless(name: str, result: Gradient, parameters: Sequence["ParameterValue"]) -> list[str]:
+def _of_useless(name: str, result: Gradient, parameters: "Parameters") -> list[str]:
     """A warning if a derivative is so large that round-off dominates; other estimates miss errors that grew."""
     values = values_of(parameters)[: len(result.gradient)]
     changes = np.abs(result.gradient[: len(values)] * values)
@@ -436,10 +424,8 @@ def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
     exact = 0.8 * options.step * (LIMIT / error) ** (1 / order)
     # rounded down: rounded up it may be no shorter
     step = float(Context(prec=1, rounding=ROUND_DOWN).create_decimal_from_float(exact))
-    return (
-        f"steps of {options.step:g} s leave the motion of {coordinate} an estimated error of {_percent(error)}; "
-        f"try a step of {step:g} s, or step: auto"
-    )
+    left = f"leave the motion of {coordinate} an estimated error of {_percent(error)}"
+    return f"steps of {options.step:g} s {left}; try a step of {step:g} s, or step: auto"
 
 
 def _percent(error: float) -> str:

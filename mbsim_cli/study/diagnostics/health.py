@@ -15,8 +15,6 @@ from mbsim_cli.system import cached_property
 if TYPE_CHECKING:
     from mbsim_cli.assembly.objectives import Objective
 
-# Each class reads the blocks of a run and turns noticeable diagnostics into warnings.
-
 DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
 VIOLATED = 1e-3  # m or 1: more than a long step leaves
 ENERGY = 1e-2  # of the energy that moves
@@ -69,8 +67,8 @@ class Health(Diagnostics):
         bends: bool = False,
         jumps: np.ndarray = np.zeros(0),
     ):
-        self._options, self._names, self._conserves, self._unseen = options, names, conserves, unseen
-        self._bends = bends
+        self._options, self._names, self._conserves = options, names, conserves
+        self._unseen, self._bends = unseen, bends
         # samples of a motion that laws prescribe may be far apart: work between them is not known
         self._balances = options.analysis != "kinematics"
         self._jumps = jumps[:, None]
@@ -226,16 +224,12 @@ class Health(Diagnostics):
                 "contradict each other, as two laws for one coordinate do? A shorter step helps only where they do not"
             )
         elif self.drifts:
-            found.append(
-                f"constraints drift by up to {self.drift:.1e}; a shorter step or tighter tolerance helps where they "
-                "do not contradict each other"
-            )
+            cure = "a shorter step or tighter tolerance helps where they do not contradict each other"
+            found.append(f"constraints drift by up to {self.drift:.1e}; {cure}")
         if report.get("energy_imbalance", 0.0) > ENERGY and self._unexplained > ENERGY * self._moved:
-            advice = (
-                "a tighter tolerance, or a shorter step between output times" if options.adaptive else "a shorter step"
-            )
+            shorter = "a tighter tolerance, or a shorter step between output times"
             imbalance = f"{report['energy_imbalance']:.1%} of the energy that moves"
-            reason = f"try {advice}" if self._conserves else INCONSISTENT
+            reason = f"try {shorter if options.adaptive else 'a shorter step'}" if self._conserves else INCONSISTENT
             found.append(f"energy and work differ by {imbalance}; {reason}")
         if not options.integrated and report["iterations"]["mean"] > 0.5 * options.max_iterations:
             found.append(f"steps take {report['iterations']['mean']:.1f} iterations on average; try a shorter step")
@@ -260,9 +254,6 @@ class Health(Diagnostics):
                 "the motion continues on the same branch; other branches are possible"
             )
         return found
-
-
-# Diagnostics of a static equilibrium.
 
 
 class TimePointHealth(Diagnostics):
@@ -310,9 +301,6 @@ class RestHealth(TimePointHealth):
         }
 
 
-# Diagnostics of inverse dynamics.
-
-
 class TorqueHealth(Diagnostics):
     """Diagnostics of inverse dynamics: the largest torque, and where."""
 
@@ -338,8 +326,6 @@ class TorqueHealth(Diagnostics):
     def report(self) -> dict[str, Any]:
         return {"largest_torque": dict(zip(("size", "coordinate", "time"), self._largest, strict=True))}
 
-
-# Diagnostics of small motions; modes and frequency responses as plain data.
 
 CLOSE = "eigenvalues that meet have no derivatives each for itself: these are NaN"
 
@@ -401,10 +387,8 @@ def plain_modes(found: Any, names: Any) -> list[dict[str, Any]]:
     parts = {name: number(found.value, found.d_value) for name, number in MODE_NUMBERS.items()}
     listed = []
     for k in range(found.value.size):
-        shape = {
-            name: [float(part.real), float(part.imag)]
-            for name, part in zip(names.coordinates, found.shape[:, k], strict=True)
-        }
+        shown = zip(names.coordinates, found.shape[:, k], strict=True)
+        shape = {name: [float(part.real), float(part.imag)] for name, part in shown}
         entry: dict[str, Any] = {"number": k + 1} | {name: float(part[0][k]) for name, part in parts.items()}
         entry["gradient"] = {
             name: dict(zip(names.parameters, map(float, part[1][k]), strict=True)) for name, part in parts.items()

@@ -101,7 +101,6 @@ class JumpHealth:
         self._following = Following()
 
     def add(self, block: Block) -> None:
-        """Add the next time points."""
         time, sensors = self._following.of(block)
         with np.errstate(all="ignore"):
             for k, branching in enumerate(self._problem.branchings):
@@ -133,16 +132,10 @@ class JumpHealth:
         return before + share * (behind - before)
 
     @property
-    def _other_formulation(self) -> str:
-        """Which formulation ends steps at jumps, where this one does not."""
-        problem = self._problem
-        other = CLOSED_LOOPS[0] if problem.model.constraints.measure.size else OPEN_TREES[0]
-        return "" if problem.options.integrated else f", or use formulation: {other}, whose steps end there"
-
-    @property
     def warnings(self) -> list[str]:
-        """Sentences on expressions that jump."""
         found: dict[tuple[str, int], str] = {}
+        other = CLOSED_LOOPS[0] if self._problem.model.constraints.measure.size else OPEN_TREES[0]
+        instead = "" if self._problem.options.integrated else f", or use formulation: {other}, whose steps end there"
         codes = getattr(self._expressions.signals, "code", ())
         for branching, largest, by_step in zip(self._problem.branchings, self._largest, self._jumps, strict=True):
             for step, every in by_step.items():
@@ -154,14 +147,10 @@ class JumpHealth:
                 key = branching.place, step
                 if branching.place.startswith("cables.") and codes[step] == Operation.ATAN2:
                     key = branching.place, NONE  # once: a cable has many forces
-                    sentence = (
-                        f"the cable jumps by a turn about a pulley, {when} N: it leaves the side that it goes round, "
-                        f"or wraps more than 315 degrees; {LACKING}"
-                    )
+                    off = "it leaves the side that it goes round, or wraps more than 315 degrees"
+                    sentence = f"the cable jumps by a turn about a pulley, {when} N: {off}; {LACKING}"
                 else:
-                    sentence = (
-                        f"the expression jumps where {_CHANGES[codes[step]]}, {when}: steps go across, and {LACKING}; "
-                        f"smooth it, as by step or tanh{self._other_formulation}"
-                    )
+                    advice = f"steps go across, and {LACKING}; smooth it, as by step or tanh{instead}"
+                    sentence = f"the expression jumps where {_CHANGES[codes[step]]}, {when}: {advice}"
                 found.setdefault(key, f"{branching.place}: {sentence}")
         return list(found.values())

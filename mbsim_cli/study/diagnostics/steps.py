@@ -46,9 +46,6 @@ def warnings(results: Mapping[str, Any], objectives: Sequence[Objective]) -> lis
     return found
 
 
-# Least and largest values of sensors over a run, for runs without objectives.
-
-
 class Extremes:
     """Least and largest values of each component of the sensors, and when they are reached first; NaN is left out."""
 
@@ -60,9 +57,7 @@ class Extremes:
         self._times = np.zeros((2, 0))  # s
 
     def add(self, block: Block) -> None:
-        """Add the next output times."""
-        values = np.asarray(block.sensors)
-        if not values.size:
+        if not (values := np.asarray(block.sensors)).size:
             return
         if not self._values.size:
             self._values = np.repeat([[np.inf], [-np.inf]], values.shape[1], axis=1)
@@ -131,7 +126,6 @@ class FiniteHealth:
         self._found: dict[str, tuple[int, float]] = {}  # time points, and the first one, s
 
     def add(self, block: Block | InverseBlock) -> None:
-        """Add the next time points."""
         for name, values in _unknown(block):
             finite = np.isfinite(values)
             if finite.all():
@@ -166,7 +160,6 @@ class FiniteHealth:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is not finite."""
         sentences = [
             f"{what} {'is' if 'sensor ' in what else 'are'} not finite at {counted(count, 'time point')}, "
             f"first at t = {first:g} s; something that it divides by may vanish there, or it overflows, or a table ends"
@@ -210,7 +203,6 @@ class ContactHealth:
         self._following = Following()
 
     def add(self, block: Block | InverseBlock) -> None:
-        """Add the next time points."""
         if self._buried is None:
             self._buried = [contact.name for contact in self._contacts if self._starts_below(contact, block.sensors[0])]
         time, sensors = self._following.of(block)
@@ -236,7 +228,6 @@ class ContactHealth:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on events."""
         found = [
             f"the centre of tyre {tyre} is below the road at the start: look at where it begins, and at the direction "
             "in which the coordinate that gives its height counts"
@@ -244,12 +235,8 @@ class ContactHealth:
         ]
         for tyre, times in self._lifted.items():
             if times:
-                often = (
-                    f"leaves or meets the road {len(times)} times, first"
-                    if len(times) > 1
-                    else "leaves or meets the road"
-                )
-                found.append(f"tyre {tyre} {often} at t = {times[0]:.4g} s")
+                often = f" {len(times)} times, first" if len(times) > 1 else ""
+                found.append(f"tyre {tyre} leaves or meets the road{often} at t = {times[0]:.4g} s")
         for name, (steps, time, (start, end)) in self._coarse.items():
             found.append(
                 f"{name} passes its road between x = {start:.6g} m and {end:.6g} m in {steps:.2g} steps, at "
@@ -267,7 +254,6 @@ class BushingHealth:
         self._following = Following()
 
     def add(self, block: Block | InverseBlock) -> None:
-        """Add the next time points."""
         time, sensors = self._following.of(block)
         for bushing, rows in self._turns.items():
             leaps = np.linalg.norm(np.diff(sensors[:, rows], axis=0), axis=1) > np.pi
@@ -276,7 +262,6 @@ class BushingHealth:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on jumps."""
         return [
             f"bushing {bushing} passes half a turn before t = {time:.4g} s: its rotation and torque change their sign "
             "there, and derivatives lack the jump"
@@ -293,7 +278,6 @@ class CableHealth:
         self._least, self._largest = dict.fromkeys(cables, 0.0), dict.fromkeys(cables, 0.0)  # tension, N
 
     def add(self, block: Block | InverseBlock) -> None:
-        """Add the next time points."""
         if isinstance(block, InverseBlock):
             return
         for cable, row in self._rows.items():
@@ -306,7 +290,6 @@ class CableHealth:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on slack cables."""
         return [
             f"cable {cable} would be slack: its constant length pushes from t = {time:.4g} s on, by up to "
             f"{-self._least[cable]:.4g} N; with a stiffness it goes slack instead"
@@ -382,7 +365,6 @@ class BendingHealth:
         self._since: list[float | None] = [None] * len(self._bodies)
 
     def add(self, block: Block) -> None:
-        """Add the next time points."""
         for i, (_, columns, by_size) in enumerate(self._bodies):
             q = block.position[:, columns]
             sizes = np.sqrt(np.maximum(((q @ by_size) * q).sum(axis=1), 0.0))
@@ -392,7 +374,6 @@ class BendingHealth:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings about bodies that deform beyond the range of linear shapes."""
         return [
             f"body {name!r} deforms by more than a tenth of its size, first at t = {since:.6g} s, "
             f"by {largest:.2g} of it at most: its shapes are linear, and what is no load of its `stiffening` does not "
@@ -409,25 +390,21 @@ class StiffeningHealth:
     """
 
     def __init__(self, problem: Problem):
-        options = problem.options  # ``poses`` does not take natural coordinates
+        self._problem, options = problem, problem.options  # ``poses`` does not take natural coordinates
         watched = options.analysis == "forward_dynamics" and not options.natural
-        self._problem = problem
         self._bodies = [b for b in _elastic_bodies(problem) if not _stiffens(problem, b)] if watched else []
-        self._every = max(1, round(problem.options.duration / problem.options.step) // SAMPLES)
+        self._every = max(1, round(options.duration / options.step) // SAMPLES)
         self._seen = 0
         self._states: list[tuple[np.ndarray, np.ndarray]] = []  # coordinates and rates
 
     def add(self, block: Block) -> None:
-        """Add the next output times."""
         if self._bodies:
-            count = len(block.time)
-            rows = np.flatnonzero((self._seen + np.arange(count)) % self._every == 0)
+            rows = np.flatnonzero((self._seen + np.arange(len(block.time))) % self._every == 0)
             self._states += [(block.position[row].copy(), block.velocity[row].copy()) for row in rows]
-            self._seen += count
+            self._seen += len(block.time)
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Sentences on bodies that centrifugal stresses would stiffen."""
         if not self._bodies:
             return []
         model, theta = self._problem.model, self._problem.theta.tolist()

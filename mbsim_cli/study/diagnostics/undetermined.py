@@ -12,8 +12,6 @@ from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Block, InverseBlock, Problem
 from mbsim_cli.solve.redundancy import beyond_equations
 
-# Parameters that nothing can be differentiated by, with the reasons.
-
 
 class UndefinedDirections:
     """Parameters without derivatives, with the reasons: often the mechanism cannot be assembled at other values."""
@@ -23,7 +21,6 @@ class UndefinedDirections:
         self.reasons: dict[str, str] = dict(names.undefined)  # by parameter
 
     def add(self, block: Block | InverseBlock) -> None:
-        """Add the next time points."""
         broken = block.broken
         for k in np.flatnonzero(broken.any(axis=0)) if broken is not None and broken.any() else ():
             parameter, row = self._names.parameters[k], int((broken[:, k] != 0).argmax())
@@ -72,16 +69,11 @@ class MultiplierHealth:
         self._projected = options.analysis == "forward_dynamics" and not options.integrated
         self._first_order = self._projected and options.projection == "identity"
         sensors = (problem if problem.system is None else problem.system).model.sensors
-        kinds, equations = sensors.kind, sensors.index
-        self._read = {
-            name: int(equations[s])
-            for s, name in zip(range(len(kinds)), problem.names.sensors, strict=False)
-            if kinds[s] == Sensor.MULTIPLIER
-        }
+        listed = zip(problem.names.sensors, sensors.kind, sensors.index, strict=False)
+        self._read = {name: int(equation) for name, kind, equation in listed if kind == Sensor.MULTIPLIER}
         self._free = np.zeros(len(problem.names.constraints), dtype=bool)
 
     def add(self, block: Block) -> None:
-        """Add the next time points."""
         if isinstance(block, Block) and block.free.any():
             self._free |= block.free.any(axis=0)
 
@@ -114,7 +106,6 @@ class MultiplierHealth:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on sensors of multipliers."""
         found = [f"sensor {name}: {why}" for name, why in self.sensors.items()]
         if self._first_order and self._read:
             found.append(
@@ -159,7 +150,6 @@ class UnknownReactions:
         self._lost_times, self._first_lost = 0, ""
 
     def add(self, block: Block | InverseBlock) -> None:
-        """Add the next time points."""
         undetermined = block.undetermined
         if isinstance(block, Block) and any(block.lost):
             where = np.flatnonzero(block.lost)
@@ -219,7 +209,6 @@ class UnknownReactions:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on components and objectives that are NaN."""
         found = []
         if self._lost_times:
             read = f"({some_of(self._lost_sensors, MOST)}), nor is what reads them then"
@@ -234,9 +223,8 @@ class UnknownReactions:
                 others = [f"{part}.{other}" for other in "xyz"] if axis in "xyz" else []
                 known = [one for one in others if one not in undetermined]
                 remedy = f"; {' and '.join(known)} can be read alone" if known else ""
-                found.append(
-                    f"objective {objective.name} is NaN, for it reads {some_of(read_by, MOST)} (not determined){remedy}"
-                )
+                named = f"{some_of(read_by, MOST)} (not determined)"
+                found.append(f"objective {objective.name} is NaN, for it reads {named}{remedy}")
         return found
 
 
@@ -279,7 +267,6 @@ class Grazing:
         self._moved: list[np.ndarray] = []  # derivatives (p,) of the gap of each event
 
     def add(self, block: Block) -> None:
-        """Add the next time points."""
         gaps = self._side * (self._at - block.sensors[:, self._rows].real)
         self._time, self._gaps = np.append(self._time, block.time), np.concatenate([self._gaps, gaps])
         if self._count:
@@ -313,7 +300,7 @@ class Grazing:
     def reasons(self, moved: np.ndarray | None = None) -> dict[str, str]:
         """Why there is no derivative, by parameter; ``moved`` (E, p) are those of the sensors of all events."""
         found: dict[str, str] = {}
-        names, problem = self._problem.names, self._problem
+        problem, names = self._problem, self._problem.names
         for event, shown in zip(self.events, self._moved if moved is None else moved, strict=True):
             gap = problem.gaps[event.gap]
             moves = np.abs(problem.theta_rho[list(gap.begins)].real.sum(axis=0) - shown[: len(names.parameters)])
