@@ -24,6 +24,9 @@ SHORT = 0.1  # standard errors that a linearised model is from its optimum where
 _ENDED = {1: "gradient", 2: "sum of squares", 3: "parameters", 4: "sum of squares and parameters"}
 
 
+Compute = Callable[[np.ndarray], Computed]  # the readings of the model at values (p,)
+
+
 class Group(NamedTuple):
     """Residuals of one column: where they stand among all, their noise, None where it is estimated."""
 
@@ -39,7 +42,7 @@ class Problem:
     variables: Variables
     readings: np.ndarray
     groups: Sequence[Group]
-    compute: Callable[[np.ndarray], Computed]
+    compute: Compute
     loss: str
     loss_scale: float
     tolerance: float
@@ -47,14 +50,11 @@ class Problem:
 
 
 class Direction(NamedTuple):
-    """A combination (p,) of parameters and its singular value relative to the largest.
-
-    ``effect`` are the sizes of the changes of the residuals by the parts of the combination.
-    """
+    """A combination (p,) of parameters and its singular value relative to the largest."""
 
     singular_value: float
     combination: np.ndarray  # in the units of the parameters
-    effect: np.ndarray
+    effect: np.ndarray  # sizes of the changes of the residuals by its parts
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,7 @@ class _Search:
         return found
 
     def over(self, free: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, str, bool]:
-        """Values where the trust-region method of scipy ends, why it ends, and whether that is an optimum.
-
-        Parameters that are not ``free`` (p,) stay.
-        """
+        """Values where scipy's trust-region method ends, moving ``free`` ones (p,), why, and whether at an optimum."""
         from scipy.optimize import least_squares
 
         problem, variables = self.problem, self.problem.variables
@@ -150,9 +147,7 @@ class _Search:
                 loss=problem.loss,
                 f_scale=problem.loss_scale,
                 x_scale="jac",
-                ftol=problem.tolerance,
-                xtol=problem.tolerance,
-                gtol=problem.tolerance,
+                **dict.fromkeys(("ftol", "xtol", "gtol"), problem.tolerance),
                 max_nfev=problem.most + 1,
             )
         except _OutOfEvaluations:

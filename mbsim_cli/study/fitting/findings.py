@@ -127,15 +127,8 @@ def warnings_of(fit: "Fit") -> list[str]:
 def correlated(report: Mapping[str, Any]) -> list[tuple[str, str, float]]:
     """Pairs of parameters whose estimates are strongly correlated."""
     names, rows = list(report["parameters"]), report["correlations"]
-    return [
-        (first, names[j], rows[i][j])
-        for i, first in enumerate(names)
-        for j in range(i)
-        if abs(rows[i][j]) >= CORRELATED
-    ]
-
-
-# A model file with the estimates in place of the values that it states.
+    pairs = ((first, names[j], rows[i][j]) for i, first in enumerate(names) for j in range(i))
+    return [pair for pair in pairs if abs(pair[2]) >= CORRELATED]
 
 
 def text_to_save(model: "Model", values: Mapping[str, float], path: Path, *, force: bool) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,17 +17,15 @@ from mbsim_cli.report import picture_kind, require_matplotlib
 from mbsim_cli.spec import studies
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import named_or_only
-from mbsim_cli.study.fitting.estimate import Estimate, Group, Problem, by_reading, estimate
+from mbsim_cli.study.fitting.estimate import Compute, Estimate, Group, Problem, by_reading, estimate
 from mbsim_cli.study.fitting.findings import report_of, save_model, warnings_of
 from mbsim_cli.study.fitting.readings import Computed, MeasuredColumn, Readings, measured_of
 from mbsim_cli.study.listener import Interrupted, Listener, PollOnly
+from mbsim_cli.study.model import Model
 from mbsim_cli.study.optimizing.design import Variables, variables_of
 from mbsim_cli.study.optimizing.log import Kind, Log, identity_of
 from mbsim_cli.study.plan import Timing
 from mbsim_cli.study.recording import guard_of
-
-if TYPE_CHECKING:
-    from mbsim_cli.study.model import Model
 
 SLIGHT = 1e-12  # change of residuals over their noise by a change of a parameter by its size, that counts as none
 
@@ -57,7 +56,7 @@ class Fit:
     ``hold_out`` have readings by measurement and column. ``report`` is what ``mbsim fit --json`` prints.
     """
 
-    model: "Model"
+    model: Model
     name: str
     variables: Variables
     estimate: Estimate
@@ -108,10 +107,7 @@ class Fit:
         return save_model(self.model, self.parameters, Path(path), force=force)
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
-        """Write the report with all readings as JSON, which ``mbsim report`` makes a page of; return its path.
-
-        Raises InputOutputError.
-        """
+        """Write the report and all readings as JSON, for ``mbsim report``; return the path; raises InputOutputError."""
         from mbsim_cli.io.study_file import FIT_FILE, write_fit
 
         target = check_target(Path(path), FIT_FILE, **guard_of(self.model.file, force))
@@ -126,10 +122,7 @@ class Fit:
         return Path(path)
 
     def save_picture(self, path: str | PathLike[str], *, force: bool = False) -> Path:
-        """Draw readings, the fitted model and residuals as png, svg or pdf; return its path.
-
-        Raises UsageError and InputOutputError.
-        """
+        """Draw readings, model and residuals as png, svg or pdf; return the path; raises UsageError, InputOutputError."""
         kind, target = picture_kind(Path(path)), check_target(Path(path), PICTURE, **guard_of(self.model.file, force))
         require_matplotlib()
         from mbsim_cli.report.sheet import save_fit
@@ -140,7 +133,7 @@ class Fit:
 
 
 def fit(
-    model: "Model",
+    model: Model,
     name: str | None,
     *,
     evaluations: int | None = None,
@@ -187,9 +180,8 @@ def fit(
                 run.settle(variables.start)
             problem = _problem(model.file, given, variables, runs, evaluated, most)
             jumps = list(chain(*(run.jumps for run in runs)))
-            found = estimate(
-                problem, progress, lambda first: _require_influence(model.file, name, problem, first, jumps)
-            )
+            inspect = partial(_require_influence, model.file, name, problem, jumps)
+            found = estimate(problem, progress, inspect)
             samples: dict[str, dict[str, Samples]] = {}
             columns = [(run, column) for run in runs for column in run.columns]
             for (run, column), group, sigma in zip(columns, problem.groups, found.sigmas, strict=True):
@@ -203,17 +195,9 @@ def fit(
 
 @contextmanager
 def _remembered(
-    log: Path | None,
-    identity: Callable[[], bytes],
-    compute: Callable[[np.ndarray], Computed],
-    listener: Listener,
-    *,
-    force: bool,
-) -> Iterator[Callable[[np.ndarray], Computed]]:
-    """``compute`` with a memory in the file ``log``, if any; a search that is interrupted keeps the file.
-
-    An interruption waits until an evaluation is complete.
-    """
+    log: Path | None, identity: Callable[[], bytes], compute: Compute, listener: Listener, *, force: bool
+) -> Iterator[Compute]:
+    """``compute`` with a memory in the file ``log``, if any; a search that is interrupted keeps the file."""
     if log is None:
         yield compute
         return
@@ -235,14 +219,9 @@ def stated(model_file: ModelFile, name: str | None) -> tuple[str, studies.Fit]:
 
 
 def _problem(
-    model_file: ModelFile,
-    given: studies.Fit,
-    variables: Variables,
-    runs: Sequence[Readings],
-    compute: Callable[[np.ndarray], Computed],
-    most: int,
+    file: ModelFile, given: studies.Fit, variables: Variables, runs: Sequence[Readings], compute: Compute, most: int
 ) -> Problem:
-    number = model_file.expressions.value
+    number = file.expressions.value
     groups, readings, at = [], [], 0
     for run in runs:
         for column in run.columns:
@@ -253,32 +232,20 @@ def _problem(
             readings.append(column.readings)
     if at < len(variables.names):
         raise UsageError(f"{at} readings do not determine {len(variables.names)} parameters")
-    return Problem(
-        variables,
-        np.concatenate(readings),
-        groups,
-        compute,
-        given.loss,
-        1.0 if given.loss_scale is None else float(number(given.loss_scale).real),
-        float(number(given.tolerance).real),
-        most,
-    )
+    scale = 1.0 if given.loss_scale is None else float(number(given.loss_scale).real)
+    tolerance = float(number(given.tolerance).real)
+    return Problem(variables, np.concatenate(readings), groups, compute, given.loss, scale, tolerance, most)
 
 
-def _require_influence(
-    model_file: ModelFile, name: str, problem: Problem, computed: Computed, jumps: Sequence[str]
-) -> None:
-    """Raise ModelError for parameters that no reading depends on where the search begins.
-
-    ``jumps`` are warnings about jumps that derivatives lack, which then may be why.
-    """
+def _require_influence(file: ModelFile, name: str, problem: Problem, jumps: Sequence[str], computed: Computed) -> None:
+    """Raise ModelError for parameters that no reading depends on at the start, perhaps but for ``jumps`` (warnings)."""
     variables = problem.variables
     start, span = variables.start, variables.high - variables.low
     span = np.where(np.isfinite(span), span, 0.0)
     size = np.maximum(np.maximum(np.abs(start), span), np.where(start == 0.0, 1.0, 0.0))
     scales = by_reading(problem, [group.size or 1.0 for group in problem.groups])
     largest = np.abs(computed.jacobian / scales[:, None]).max(axis=0) * size
-    stated = model_file.fit[name].parameters
+    stated = file.fit[name].parameters
     issues = []
     for index, (parameter, change) in enumerate(zip(variables.names, largest, strict=True)):
         if change <= SLIGHT:
@@ -289,7 +256,7 @@ def _require_influence(
                 message += ", unless by a jump of a force, which derivatives lack"
                 follow = "formulations of open trees, and ali1p-rtdyn1, follow jumps at known times"
                 hint = f"{jumps[0].partition(': steps')[0]}; {follow}"
-            issues.append(model_file.source.issue(("fit", name, "parameters", *place), message, hint))
+            issues.append(file.source.issue(("fit", name, "parameters", *place), message, hint))
     if issues:
         raise ModelError(issues)
 

@@ -19,14 +19,10 @@ from mbsim_cli.spec.parameters import with_values
 from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.study.assembling import automatic_of
 from mbsim_cli.study.diagnostics.jumps import LACKING
-from mbsim_cli.study.result import NEAREST, interpolated
+from mbsim_cli.study.result import NEAREST, Result, interpolated
 
 if TYPE_CHECKING:
     from mbsim_cli.study.model import Model
-    from mbsim_cli.study.result import Result
-
-
-# Measurements as arrays: the columns of a file that the model is compared with.
 
 
 class MeasuredColumn(NamedTuple):
@@ -50,10 +46,7 @@ class Measured(NamedTuple):
 
 
 def measured_of(model_file: ModelFile, name: str) -> Measured:
-    """Read a measurement that a model states; raises ModelError and InputOutputError.
-
-    Readings that are NaN, and those outside of ``between``, are left out.
-    """
+    """Read a measurement but for what is NaN or outside of ``between``; raises ModelError and InputOutputError."""
     given, number = model_file.measurements[name], model_file.expressions.value
     path = model_file.source.file_at(("measurements", name, "file"), given.file)
     table = read_table(path, given.delimiter or ",", empty=True)
@@ -106,8 +99,7 @@ class Readings:
     """
 
     def __init__(self, model: "Model", measured: Measured, names: Sequence[str], delays: Mapping[str, Sequence[float]]):
-        self.measured, self._names = measured, tuple(names)
-        self._delays = delays
+        self.measured, self._names, self._delays = measured, tuple(names), delays
         texts = {name: number.text for name, number in measured.given.parameters.items()}
         file = with_values(model.file, texts) if texts else model.file
         automatic = automatic_of(file, model.settings)
@@ -155,7 +147,7 @@ class Readings:
                 )
         return found if jumps else [warning for warning in found if not warning.startswith(WHERE_IT_JUMPS)]
 
-    def _recorded(self, values: np.ndarray, *, second_run: bool) -> tuple["Result", dict[str, float]]:
+    def _recorded(self, values: np.ndarray, *, second_run: bool) -> tuple[Result, dict[str, float]]:
         """The run with its own values, and these."""
         rho = {self._names[place]: float(values[place]) for place in self._own}
         # interpolated between steps, however many the file has stored
@@ -169,7 +161,7 @@ class Readings:
         parts = [self._column(result, column, rho) for column in self.columns]
         return Computed(*(np.concatenate(found) for found in zip(*parts, strict=True)))
 
-    def _keep(self, result: "Result", rho: Mapping[str, float]) -> None:
+    def _keep(self, result: Result, rho: Mapping[str, float]) -> None:
         """Leave out what lies outside of the run for some delay; raises ModelError where that is not for the delay."""
         first, last = result.time[0], result.time[-1]
         margin = ROUND_OFF * (1.0 + abs(last - first))
@@ -178,12 +170,9 @@ class Readings:
             least, most = self._delays_of(column, rho)
             inside = (column.times - most >= first - margin) & (column.times - least <= last + margin)
             if not inside.all() and least == most == 0.0:
-                raise self._wrong(
-                    column,
-                    f"readings from {column.times.min():g} to {column.times.max():g} s lie outside of the run, "
-                    f"which covers {first:g} to {last:g} s",
-                    f"between: [{first:g}, {last:g}] leaves out the others, or let the analysis last longer",
-                )
+                there = f"readings from {column.times.min():g} to {column.times.max():g} s lie outside of the run"
+                hint = f"between: [{first:g}, {last:g}] leaves out the others, or let the analysis last longer"
+                raise self._wrong(column, f"{there}, which covers {first:g} to {last:g} s", hint)
             if not inside.any():
                 raise self._wrong(column, "with its delay no reading lies within the run")
             self._history(result, column)
@@ -203,7 +192,7 @@ class Readings:
         return min(found), max(found)
 
     def _history(
-        self, result: "Result", column: MeasuredColumn, times: np.ndarray | None = None, *, rate: bool = False
+        self, result: Result, column: MeasuredColumn, times: np.ndarray | None = None, *, rate: bool = False
     ) -> np.ndarray:
         """A history (n,) of one number; raises ModelError where the name is of none."""
         name = column.given.sensor
@@ -218,16 +207,14 @@ class Readings:
         return found
 
     def _placed(
-        self, result: "Result", column: MeasuredColumn, rho: Mapping[str, float]
+        self, result: Result, column: MeasuredColumn, rho: Mapping[str, float]
     ) -> tuple[float, float, np.ndarray]:
         """Scale and offset of a column, and the times (n,) of the run that it reads."""
-        given, expressions = column.given, self.file.expressions
-        scale, offset, delay = (
-            float(np.real(expressions.value(n, rho))) for n in (given.scale, given.offset, given.delay)
-        )
+        given, value = column.given, self.file.expressions.value
+        scale, offset, delay = (float(np.real(value(n, rho))) for n in (given.scale, given.offset, given.delay))
         return scale, offset, np.clip(column.times - delay, result.time[0], result.time[-1])
 
-    def _column(self, result: "Result", column: MeasuredColumn, rho: Mapping[str, float]) -> Computed:
+    def _column(self, result: Result, column: MeasuredColumn, rho: Mapping[str, float]) -> Computed:
         given, expressions = column.given, self.file.expressions
         scale, offset, times = self._placed(result, column, rho)
         shown = self._history(result, column, times)

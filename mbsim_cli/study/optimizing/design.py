@@ -10,8 +10,6 @@ from mbsim_cli.errors import AnalysisError, ModelError, UsageError, one_line
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.evaluation import Gradient
 
-# Design variables: parameters, scaled so that each goes from 0 to 1.
-
 ROUND_OFF = 1e-12  # of an end of a range
 
 
@@ -92,17 +90,10 @@ def variables_of(model_file: ModelFile, stated: str | Sequence[str] | Mapping[st
     for name, value, least, most in zip(stated, start, low, high, strict=True):
         if not least - ROUND_OFF * abs(least) <= value <= most + ROUND_OFF * abs(most):
             raise UsageError(f"the search begins with {name} = {value:g}, outside of its range {least:g} to {most:g}")
-    return Variables(
-        tuple(stated),
-        tuple(parameters[name].unit for name in stated),
-        start,
-        low,
-        high,
-        np.array([name in ranges and ranges[name].scale == "log" for name in stated], dtype=bool),
-    )
+    units = tuple(parameters[name].unit for name in stated)
+    log = np.array([name in ranges and ranges[name].scale == "log" for name in stated], dtype=bool)
+    return Variables(tuple(stated), units, start, low, high, log)
 
-
-# Optimality of a design: residual and multipliers of the conditions of Karush, Kuhn and Tucker.
 
 ACTIVE = 1e-6  # distance from a limit or from the end of a range, scaled, at which it may hold a design
 
@@ -144,8 +135,6 @@ def optimality(
     worst = int(np.abs(residual).argmax()) if v else 0
     return Optimality(float(np.abs(residual).max(initial=0.0)), multipliers, of_ranges, worst)
 
-
-# Evaluated designs: cost and excesses over limits, each scaled to about one.
 
 FEASIBLE = 1e-6  # scaled excess over a limit that counts as zero
 KEPT = 4  # designs whose derivatives are kept
@@ -223,10 +212,7 @@ class Designs:
 
     @property
     def best(self) -> Trial:
-        """The best design so far: the one that ends the search, unless another is clearly better.
-
-        What another gains because it is a little beyond a limit is not better.
-        """
+        """The best design: the one that ends the search, unless another gains more than it does beyond its limits."""
         last, best = self.trials[-1], min(self.trials, key=lambda trial: trial.rank)
         gained = np.abs(last.optimality.multipliers) @ best.beyond
         return last if self._optimal(last) and last.cost <= best.cost + gained + FEASIBLE else best
@@ -252,8 +238,7 @@ class Designs:
         self.trials.append(trial)
         # keep derivatives of the latest designs and the best only: of fields they are many
         if len(self.trials) > KEPT and (old := self.trials[-KEPT - 1]) is not self.best:
-            nothing = np.zeros(0)
-            few = old.values[: len(self.variables.names)]
+            nothing, few = np.zeros(0), old.values[: len(self.variables.names)]
             self.trials[-KEPT - 1] = replace(old, u=nothing, values=few, gradient=nothing, slopes=nothing)
         self.progress(self)
         if self._optimal(trial):
@@ -290,13 +275,11 @@ class Designs:
             if not self.trials:
                 raise
             # larger than all other costs, so that the search turns back
-            last = self.trials[-1]
+            last, why = self.trials[-1], one_line(error)
             worst = 1.0 + FAILED * max(abs(trial.cost) for trial in self.trials)
             nothing = dict.fromkeys(last.found, float("nan"))
             unknown = Optimality(float("inf"), np.zeros(len(self.limits)), np.zeros(len(u)))
-            return replace(
-                last, u=u, values=values, found=nothing, cost=worst, optimality=unknown, failure=one_line(error)
-            )
+            return replace(last, u=u, values=values, found=nothing, cost=worst, optimality=unknown, failure=why)
         return self._trial(u, values, results)
 
     def _trial(self, u: np.ndarray, values: np.ndarray, results: Mapping[str, Gradient]) -> Trial:
@@ -306,10 +289,8 @@ class Designs:
         excess = np.array([limit.sign * (results[limit.name].value - limit.value) for limit in limits])
         slopes = np.array([limit.sign * results[limit.name].gradient * steps for limit in limits]).reshape(-1, len(u))
         if self._scales is None:
-            self._scales = (
-                _size(cost, gradient),
-                np.array([_size(limit.value, s, e) for limit, s, e in zip(limits, slopes, excess, strict=True)]),
-            )
+            of_limits = [_size(limit.value, s, e) for limit, s, e in zip(limits, slopes, excess, strict=True)]
+            self._scales = _size(cost, gradient), np.array(of_limits)
         scale, of_limits = self._scales
         cost, gradient, excess, slopes = cost / scale, gradient / scale, excess / of_limits, slopes / of_limits[:, None]
         equal = np.array([limit.equal for limit in limits], dtype=bool)

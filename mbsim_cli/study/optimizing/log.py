@@ -23,15 +23,13 @@ from mbsim_cli.study.sweep.frames import Appender, read_frames
 from mbsim_cli.study.sweep.study_folder import content_hash, effective, file_hash
 
 Results = Mapping[str, Gradient]
+Analyse = Callable[[np.ndarray], Any]  # the analysis of values (v,)
 
 
 def identity_of(
     model_file: ModelFile, settings: Settings, varied: Sequence[Any], files: Sequence[Path] = (), **others: Any
 ) -> bytes:
-    """Hash of all that the analyses of a search depend on, beside the values of what is varied.
-
-    These are the model, its tables and further ``files``, the settings, and ``others`` by name.
-    """
+    """Hash of all that analyses of a search depend on beside values: model, tables, ``files``, settings, ``others``."""
     tables = [file_hash(table) for table in (*model_file.tables, *files)]
     choices = {"settings": effective(asdict(settings)), "tables": tables, "varied": list(varied)}
     return content_hash(model_file.source.data(), choices | {"version": mbsim_cli.__version__} | others).encode()
@@ -51,21 +49,29 @@ class Kind(NamedTuple):
     joined: Callable[[Any, np.ndarray], Any]
 
 
+def _joined(undefined: Mapping[str, Mapping[str, str]], rows: np.ndarray) -> Results:
+    return {
+        name: Gradient(float(row[0]), row[1:].copy(), undefined=dict(why))
+        for (name, why), row in zip(undefined.items(), rows, strict=True)
+    }
+
+
+def _split(results: Results) -> tuple[Any, Any]:
+    """Sentences on missing derivatives, and of each objective its value and derivatives (v,)."""
+    undefined = {name: dict(result.undefined) for name, result in results.items()}
+    return undefined, [[result.value, *result.gradient] for result in results.values()]
+
+
+DESIGNS = Kind(b"mbsim designs 1\n", "mbsim optimize", "optimizes", "designs", _split, _joined)
+
+
 class Log:
     """``analyse`` with a memory on the disk; ``force`` starts again whatever is there."""
 
     def __init__(
-        self,
-        path: Path,
-        identity: bytes,
-        analyse: Callable[[np.ndarray], Any],
-        listener: Listener,
-        *,
-        force: bool,
-        kind: Kind | None = None,
+        self, path: Path, identity: bytes, analyse: Analyse, listener: Listener, *, force: bool, kind: Kind = DESIGNS
     ):
-        self._path, self._analyse, self._listener = path, analyse, listener
-        self._kind = kind = kind or DESIGNS
+        self._path, self._analyse, self._listener, self._kind = path, analyse, listener, kind
         self._known = self._read(kind.head + identity, force)
         self._is_empty = len(self._known) < 2  # beside what the analyses depend on
         self._file: Appender | None = Appender(path, f"another process {kind.does}: it writes to {path}")
@@ -104,9 +110,8 @@ class Log:
             self._path.unlink()
             return {}
         if len(frames) > 1:
-            self._listener.say(
-                f"{len(frames) - 1} {self._kind.analyses} of an earlier search are read from {self._path}"
-            )
+            known = f"{len(frames) - 1} {self._kind.analyses} of an earlier search"
+            self._listener.say(f"{known} are read from {self._path}")
         return {content.partition(b"\n")[0]: content for content in frames}
 
     def _append(self, content: bytes) -> None:
@@ -132,19 +137,3 @@ class Log:
         """The search has come to its end, and its result is complete."""
         self.close()
         self._path.unlink(missing_ok=True)
-
-
-def _joined(undefined: Mapping[str, Mapping[str, str]], rows: np.ndarray) -> Results:
-    return {
-        name: Gradient(float(row[0]), row[1:].copy(), undefined=dict(why))
-        for (name, why), row in zip(undefined.items(), rows, strict=True)
-    }
-
-
-def _split(results: Results) -> tuple[Any, Any]:
-    """Sentences on missing derivatives, and of each objective its value and derivatives (v,)."""
-    undefined = {name: dict(result.undefined) for name, result in results.items()}
-    return undefined, [[result.value, *result.gradient] for result in results.values()]
-
-
-DESIGNS = Kind(b"mbsim designs 1\n", "mbsim optimize", "optimizes", "designs", _split, _joined)

@@ -77,15 +77,12 @@ def _values(trial: Trial) -> np.ndarray:
 
 @dataclass
 class _Approximation:
-    """Functions (1 + c) about a design: constant + sum of p/(U - u) + q/(u - L) + straight u, coefficients (1 + c, v).
-
-    ``shared`` (1 + c, 1) is caution for all variables.
-    """
+    """Functions (1 + c) about a design: constant + sum p/(U - u) + q/(u - L) + straight u, coefficients (1 + c, v)."""
 
     trial: Trial
     width: np.ndarray
     caution: np.ndarray
-    shared: np.ndarray
+    shared: np.ndarray  # (1 + c, 1), caution for all variables
     p: np.ndarray
     q: np.ndarray
     straight: np.ndarray
@@ -147,10 +144,8 @@ class _Approximation:
             value = values[0] + y @ values[1:] - (beyond @ beyond) / 2
             return -value, -(values[1:] - beyond)
 
-        options = {"ftol": 1e-16, "gtol": 1e-11, "maxiter": 500}
-        found: Any = minimize(
-            dual, np.ones(count), jac=True, method="L-BFGS-B", bounds=[(0, None)] * count, options=options
-        )
+        options, bounds = {"ftol": 1e-16, "gtol": 1e-11, "maxiter": 500}, [(0, None)] * count
+        found: Any = minimize(dual, np.ones(count), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         return self._at(found.x)
 
     def _at(self, y: np.ndarray) -> np.ndarray:
@@ -179,8 +174,6 @@ def _level(p: Array, q: Array, straight: Array, low: Array, high: Array, least: 
         u = there
     return u
 
-
-# Methods that search for a better design: quadratic programming, trust regions, interior points, moving asymptotes.
 
 ALGORITHMS = ("auto", "slsqp", "trust-constr", "ipopt", "mma")
 FEW = 20  # variables above which equalities are kept sooner by Ipopt, where it is installed
@@ -260,10 +253,9 @@ def _quadratic_programs(designs: Designs, start: Trial, weight: float) -> str:
             raise _Curved
         return trial
 
-    kinds = [("eq", start.equal), ("ineq", ~start.equal)]
     constraints = [
         {"type": kind, "fun": lambda u, of=of: -at(u).excess[of], "jac": lambda u, of=of: -at(u).slopes[of]}
-        for kind, of in kinds
+        for kind, of in (("eq", start.equal), ("ineq", ~start.equal))
         if of.any()
     ]
     found: Any = minimize(
@@ -290,28 +282,24 @@ def _trust_constr(designs: Designs) -> str:
 
     start = designs.first()
     low, high = _bounds(designs)
-    more = np.count_nonzero(start.equal) > len(start.u)  # equalities than variables, which need another factorisation
-    limits = NonlinearConstraint(
-        lambda u: designs.at(u).excess, low, high, jac=lambda u: designs.at(u).slopes, hess=BFGS()
-    )
+    # more equalities than variables need another factorisation
+    other = "SVDFactorization" if np.count_nonzero(start.equal) > len(start.u) else None
+    # iterations outnumber analyses; the barrier's own conditions hold at a distance from limits, too
+    options = {"maxiter": 10 * designs.most, "gtol": 0.0, "xtol": PRECISION, "factorization_method": other}
+    at = designs.at
+    limits = NonlinearConstraint(lambda u: at(u).excess, low, high, jac=lambda u: at(u).slopes, hess=BFGS())
     with catch_warnings():
         filterwarnings("ignore", "delta_grad == 0.0")  # of limits that are linear, as those of volumes
         filterwarnings("ignore", "Singular Jacobian matrix")  # of equalities that depend on each other
         found: Any = minimize(
-            lambda u: designs.at(u).cost,
+            lambda u: at(u).cost,
             start.u,
-            jac=lambda u: designs.at(u).gradient,
+            jac=lambda u: at(u).gradient,
             hess=BFGS(),
             bounds=[(0.0, 1.0)] * len(start.u),
             constraints=[limits] if len(high) else [],
             method="trust-constr",
-            # iterations outnumber analyses; the barrier's own conditions hold at a distance from limits, too
-            options={
-                "maxiter": 10 * designs.most,
-                "gtol": 0.0,
-                "xtol": PRECISION,
-                "factorization_method": "SVDFactorization" if more else None,
-            },
+            options=options,
         )
     return _ended(str(found.message))
 

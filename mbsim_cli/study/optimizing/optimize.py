@@ -26,8 +26,6 @@ from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.recording import plan_for_file, recorded
 from mbsim_cli.study.run import run
 
-# An optimisation as the model file states it: its name, the method of gradients, limits, and fields that vary.
-
 GRADIENTS = ("ddm", "adjoint", AUTO)
 
 
@@ -71,13 +69,9 @@ def varied_fields(model_file: ModelFile, base: Plan) -> dict[str, tuple[np.ndarr
     return found
 
 
-# Reports of an optimisation: for people, for programs and for its result file.
-
-
 def line_of(designs: Designs) -> str:
     """The best design so far, in a line."""
-    trial = designs.best
-    beyond = ""
+    trial, beyond = designs.best, ""
     if trial.violation > FEASIBLE:
         limit = designs.missed
         beyond = f", {limit.name} beyond its limit by {abs(trial.found[limit.name] - limit.value):.1e}"
@@ -92,10 +86,8 @@ def warnings_of(designs: Designs, ended: str) -> list[str]:
     best, variables = designs.best, designs.variables
     worst = best.optimality.worst
     place = variables.names[worst] if worst < len(variables.names) else "an element of a field"
-    sentence = (
-        f"the optimality conditions hold to {best.optimality.residual:.1e} ({place}), not to {designs.tolerance:g}"
-    )
-    return [f"{sentence}: {ended}"]
+    reached = f"the optimality conditions hold to {best.optimality.residual:.1e} ({place})"
+    return [f"{reached}, not to {designs.tolerance:g}: {ended}"]
 
 
 def history_of(designs: Designs, units: Mapping[str, str], facts: Mapping[str, str]) -> History:
@@ -170,8 +162,6 @@ def _field(designs: Designs, place: slice) -> dict[str, Any]:
     }
 
 
-# An optimisation from its model file to the result of the best design.
-
 Stop = Interrupted | KeyboardInterrupt
 
 
@@ -228,8 +218,7 @@ class Task(NamedTuple):
         """Designs of at most ``most`` analyses, none of them tried yet."""
         tolerance = float(self.file.expressions.value(self.given.tolerance).real)
         sign = 1.0 if self.given.minimize is not None else -1.0
-        goal = self.given.objective
-        return Designs(self.variables, goal, sign, self.limits, analyse, most, tolerance)
+        return Designs(self.variables, self.given.objective, sign, self.limits, analyse, most, tolerance)
 
 
 @dataclass(frozen=True)
@@ -248,8 +237,7 @@ def optimize(
     path: Path, request: Request, settings: Settings, listener: Listener, command: str, begun: float | None = None
 ) -> dict[str, Any]:
     """Optimise as a model file states; write the result of the best design; return what --json prints."""
-    force, save_model = request.force, request.save_model
-    timing = Timing()
+    force, save_model, timing = request.force, request.save_model, Timing()
     with timing.phase("load", begun):
         file = load(path, settings)
         name, given = named_or_only(file.optimization, request.name, "optimization", "{calm: {minimize: OBJECTIVE}}")
@@ -274,8 +262,7 @@ def optimize(
     with timing.phase("compile"):
         base.compile(listener)
     identity = identity_of(file, base.settings, [*variables.names, *variables.fields])
-    log_path = target.with_name(f"{target.name}.designs")
-    log = Log(log_path, identity, task.objectives, listener, force=force)
+    log = Log(target.with_name(f"{target.name}.designs"), identity, task.objectives, listener, force=force)
     with closing(log), listener.shield():
         designs, ended, stop, starts = _best_of(task, log, request.evaluations, method, timing)
         planned = task.plan(designs.best.values, timing)._replace(second_run=True)
@@ -374,8 +361,6 @@ def _require_complete(designs: Designs, ended: str, stop: Stop | None, output: P
         raise leaving(stop, kept=str(output))
     if trial.violation > FEASIBLE:
         limit = designs.missed
-        sentence = (
-            f"no design was found within the limits: the best has {limit.name} {trial.found[limit.name]:.8g}, "
-            f"which is to be {limit.words}; it is kept in {output}; {ended}"
-        )
+        best = f"the best has {limit.name} {trial.found[limit.name]:.8g}, which is to be {limit.words}"
+        sentence = f"no design was found within the limits: {best}; it is kept in {output}; {ended}"
         raise leaving(AnalysisError(sentence), kept=str(output))
