@@ -19,10 +19,8 @@ def require_matplotlib() -> None:
     """Raise UsageError where matplotlib or Pillow is not installed."""
     os.environ.pop("MPLBACKEND", None)  # not needed for files, and an unknown name would raise
     try:
-        import matplotlib
+        import matplotlib  # noqa: F401
         import PIL  # noqa: F401
     except ImportError as error:
-        raise UsageError(
-            f"drawing needs {error.name}; in a clone of mbsim install it with: pip install '.[plot]'"
-        ) from error
-    del matplotlib
+        command = "in a clone of mbsim install it with: pip install '.[plot]'"
+        raise UsageError(f"drawing needs {error.name}; {command}") from error

@@ -23,10 +23,7 @@ _KINDS = {"f": "f4", "i": "u4", "u": "u4"}  # types of arrays, as the script of 
 
 
 def page(data: Mapping[str, Any], title: str, live: bool = False) -> str:
-    """The text of a page; arrays among the data are stored in single precision.
-
-    A ``live`` page polls its server for a newer version.
-    """
+    """The text of a page, arrays in single precision; a ``live`` page polls its server for a newer version."""
     assets = files("mbsim_cli.report") / "assets"
     read = {name: (assets / name).read_text("utf-8") for name in (*SCRIPTS, "page.html", "page.css")}
     script = "".join(read[name] for name in SCRIPTS)
@@ -36,13 +33,8 @@ def page(data: Mapping[str, Any], title: str, live: bool = False) -> str:
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
-    parts = {
-        "POLICY": policy + "; connect-src 'self'" * live,
-        "TITLE": escape(title),
-        "STYLE": read["page.css"],
-        "DATA": text,
-        "SCRIPT": script,
-    }
+    policy += "; connect-src 'self'" * live
+    parts = {"POLICY": policy, "TITLE": escape(title), "STYLE": read["page.css"], "DATA": text, "SCRIPT": script}
     before, *rest = read["page.html"].split("{{")
     return before + "".join(parts[name] + after for name, after in (piece.split("}}", 1) for piece in rest))
 

@@ -18,8 +18,6 @@ from mbsim_cli.model.units import quotient
 from mbsim_cli.report.panels import Bars, Cells, Curve, Panel
 from mbsim_cli.report.style import COLOURS, DASHES, GREY, INK, plain, pretty, styled, unit_label
 
-# Gradients of objectives as bars: derivatives on the left, relative sensitivities on the right.
-
 _EDGE_OF_BARS, _TITLE_OF_BARS, _BAR = 0.35, 0.55, 0.22  # inches
 
 
@@ -28,7 +26,7 @@ def _height(bars: Bars) -> float:
 
 
 def draw_bars(place: SubplotSpec, all_bars: Sequence[Bars], labels: Sequence[str]) -> None:
-    """Draw one row per objective at a place of the sheet."""
+    """Draw one row per objective at a place of the sheet: derivatives on the left, relative ones on the right."""
     ratios = [_height(bars) for bars in all_bars]
     grid = place.subgridspec(len(all_bars), 2, height_ratios=ratios).subplots(squeeze=False)
     for (left, right), bars in zip(grid, all_bars, strict=True):
@@ -69,8 +67,6 @@ def _draw_bars(axes: Axes, bars: Bars, relative: bool) -> None:
     axes.spines["left"].set_visible(False)
     axes.locator_params(axis="x", nbins=5)
 
-
-# Histories: one axes per quantity, stacked over a common axis of time, or of another quantity.
 
 ROUND_OFF = 1e-9  # relative to a value: smaller changes are round-off
 LEGEND_MOST = 10  # entries: more components are drawn without legend
@@ -154,20 +150,15 @@ def _keep_constants_flat(axes: Axes) -> None:
         axes.set_ylim(low - 0.1 * size, high + 0.1 * size)
 
 
-# A sheet of pictures: histories above, gradients below; writing it to a file.
-
 WIDTH = 7.2  # inches: the width of a page of text
-DIGITS = 4  # of positions relative to the sheet
+DIGITS = 4  # of positions relative to the sheet: the last digits of the layout differ between runs
 # no dates, so that files of two runs are equal
 METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
 @contextmanager
 def _sheet(height: float, path: Path, suffix: str, title: str) -> Iterator[Figure]:
-    """A figure of a height [inches], which is written to a file of the kind ``suffix``, png, svg or pdf, at the end.
-
-    Positions are rounded, since the last digits of the layout differ between runs.
-    """
+    """A figure of a height [inches], which is written to a file of the kind ``suffix``, png, svg or pdf, at the end."""
     with styled():
         layout = ConstrainedLayoutEngine()
         figure = Figure(figsize=(WIDTH, height), layout=layout)
@@ -184,7 +175,7 @@ def _sheet(height: float, path: Path, suffix: str, title: str) -> Iterator[Figur
 def save_sheet(
     panels: Sequence[Panel], bars: Sequence[Bars], labels: Sequence[str], path: Path, suffix: str, title: str = ""
 ) -> None:
-    """Draw histories and gradients of the results ``labels`` into a file."""
+    """Draw histories and, below, gradients of the results ``labels`` into a file."""
     labels = list(map(plain, labels))
     heights = []
     if panels:
@@ -201,10 +192,7 @@ def save_sheet(
 
 
 def save_study(rows: Sequence[Sequence[Panel]], path: Path, suffix: str, title: str, joined: bool) -> None:
-    """Draw objectives (rows) over the parameters of a study (columns) into a file.
-
-    Each case is a dot; lines connect them if they are ``joined``.
-    """
+    """Draw objectives (rows) over parameters of a study (columns) into a file, a dot a case, ``joined`` by lines."""
     height = _FEW if len(rows) == 1 else _CLOUD
     with _sheet(_EDGE + height * len(rows), path, suffix, title) as figure:
         grid = figure.add_gridspec(len(rows), len(rows[0])).subplots(sharex="col", sharey="row", squeeze=False)
@@ -252,8 +240,6 @@ def save_bode(curves: Sequence[Curve], path: Path, suffix: str, title: str) -> N
         above.margins(x=0)
         figure.align_ylabels([above, below])
 
-
-# Values of a mesh's cells as colours, one picture per field.
 
 COLOURS_OF_CELLS = "viridis"
 TALLEST = 7.2  # inches
@@ -303,13 +289,11 @@ def _frame(axes: Any, drawn: Any, points: np.ndarray, flat: bool) -> None:
     axes.set_axis_off()
 
 
-# The picture of a fit: for each column, measurements and model on the left, residuals over the noise on the right.
-
 _EDGE_OF_FITS, _ROW = 0.6, 1.7  # inches
 
 
 def save_fit(columns: Sequence[tuple[str, Any, bool]], path: Path, suffix: str, title: str) -> None:
-    """Draw columns below each other into a file: their names, ``Samples`` of a fit, and whether they are held out."""
+    """Draw columns below each other into a file: names, ``Samples`` of a fit beside residuals, whether held out."""
     with _sheet(_EDGE_OF_FITS + _ROW * len(columns), path, suffix, title) as figure:
         grid = figure.add_gridspec(len(columns), 2, width_ratios=(2, 1)).subplots(squeeze=False)
         for (left, right), (name, samples, held_out) in zip(grid, columns, strict=True):

@@ -13,8 +13,6 @@ from mbsim_cli.model.pictures import Line, Scene
 from mbsim_cli.report.camera import View
 from mbsim_cli.report.style import COLOURS, FAINT, GREY, INK, plain, styled
 
-# Drawing frame by frame: first axes or directions, then roads, traces, bodies and joints.
-
 DPI = 100
 MARGIN = 0.08  # around the drawing, relative to its extent
 WIDTHS = {"body": 2.2, "shape": 1.2, "mesh": 0.8, "spring": 1.0, "spiral": 1.0, "rod": 1.4, "slide": 1.4}  # points

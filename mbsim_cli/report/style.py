@@ -83,8 +83,6 @@ def pretty(unit: str) -> str:
     return unit.replace("^2", "²").replace("^3", "³").replace("^4", "⁴")
 
 
-# Films as files: GIF by Pillow, MP4 by ffmpeg, from the system or from the package imageio-ffmpeg.
-
 SHADES = 8  # of each colour towards white, for antialiased edges
 
 

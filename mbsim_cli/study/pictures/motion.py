@@ -12,6 +12,7 @@ import numpy as np
 
 from mbsim_cli import spec
 from mbsim_cli.assembly.problem import Assembled
+from mbsim_cli.assembly.scene import MovingScene, RoadBelow, in_natural_coordinates, moving_scene
 from mbsim_cli.assembly.tree.joints import both
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
 from mbsim_cli.io.findings import fields_of, shape_of
@@ -27,24 +28,20 @@ from mbsim_cli.reduction.reduce import ShapedMesh
 from mbsim_cli.report.camera import view_of
 from mbsim_cli.report.panels import Cells
 from mbsim_cli.spec.geometry import split
+from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.study.assembling import Settings, build
 from mbsim_cli.study.pictures.selection import hint
+from mbsim_cli.study.reduced_bodies import flexible_bodies, standard_input
 from mbsim_cli.study.result import Poses, Result, interpolated
 from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
-    from mbsim_cli.assembly.scene import MovingScene, RoadBelow
     from mbsim_cli.report.stage import Film
-    from mbsim_cli.spec.model_file import ModelFile
 
-
-# From a result to a film: the stored model is read again, and moved along the stored coordinates.
 
 MOST_FRAMES = 1_000_000
 FINE = 8  # places of a trace for each frame
 ROAD_POINTS = 200
-
-
 NO_BODIES = "the model has no bodies to draw"
 
 
@@ -52,8 +49,8 @@ class MovingModel:
     """A mechanism at F times: the scene that moves, its model file, its coordinates ``z`` (F, n) at ``time`` (F,)."""
 
     path: Path
-    file: "ModelFile"
-    moving: "MovingScene"
+    file: ModelFile
+    moving: MovingScene
     time: np.ndarray
     z: np.ndarray
 
@@ -74,7 +71,7 @@ class MovingModel:
         turned = Rotation.from_matrix(rotations).as_quat() if len(rotations) else np.zeros((0, 4))
         return origins, turned.reshape(*shape, 4)
 
-    def below(self, road: "RoadBelow") -> tuple[np.ndarray, np.ndarray]:
+    def below(self, road: RoadBelow) -> tuple[np.ndarray, np.ndarray]:
         """Ends along x and along y of the part of a road below the tyres that roll on it and a little further."""
         low, high = (np.array(end(self.positions[:, road.centers], axis=(0, 1))) for end in (np.min, np.max))
         x, y = (np.array([low[k] - far * road.radius, high[k] + far * road.radius]) for k, far in ((0, 2.0), (1, 1.0)))
@@ -84,10 +81,7 @@ class MovingModel:
 class StartModel(MovingModel):
     """An assembled model at t = 0, its loops closed and its bodies not deformed."""
 
-    def __init__(self, path: Path, file: "ModelFile", assembled: Assembled):
-        from mbsim_cli.assembly.scene import moving_scene
-        from mbsim_cli.study.reduced_bodies import standard_input
-
+    def __init__(self, path: Path, file: ModelFile, assembled: Assembled):
         self.path, self.file, self.time = path, file, np.zeros(1)
         self.moving = moving_scene(file, standard_input, coordinates=assembled.equations.problem.names.coordinates)
         closed = assembled.closing.z
@@ -99,9 +93,6 @@ class ResultModel(MovingModel):
 
     def __init__(self, content: ResultFile, exaggeration: float | None = None):
         """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
-        from mbsim_cli.assembly.scene import moving_scene
-        from mbsim_cli.study.reduced_bodies import flexible_bodies, standard_input
-
         self.path = content.path
         if not len(content.time):
             raise InputOutputError(f"{content.path} holds no time points to draw")
@@ -170,7 +161,7 @@ class FilmedModel(ResultModel):
             title=title,
         )
 
-    def _road(self, road: "RoadBelow") -> list[np.ndarray]:
+    def _road(self, road: RoadBelow) -> list[np.ndarray]:
         """Lines (k, 3) along a road and across it."""
         x, y = self.below(road)
         along = np.linspace(x[0], x[1], ROAD_POINTS)
@@ -187,13 +178,12 @@ class RunFilm(FilmedModel):
 
     def __init__(self, content: ResultFile, speed: float, fps: float, exaggeration: float | None = None):
         super().__init__(content, exaggeration)
-        start, end = float(content.time[0]), float(content.time[-1])
-        self.duration = end - start
-        frames = (end - start) / speed * fps * (1 + 1e-9)
+        start = float(content.time[0])
+        self.duration = float(content.time[-1]) - start
+        frames = self.duration / speed * fps * (1 + 1e-9)
         if not frames < MOST_FRAMES:
             raise UsageError(f"the film would have {frames:.3g} frames; --speed and --fps make it shorter")
-        count = int(np.floor(frames)) + 1
-        self.time = start + np.arange(count) * speed / fps
+        self.time = start + np.arange(int(np.floor(frames)) + 1) * speed / fps
         self._rows, self._stored = content.time, content.motion()
         if not np.isfinite(self._stored[0]).all():
             raise InputOutputError(f"{content.path} holds positions that are not finite numbers, which cannot be drawn")
@@ -232,13 +222,8 @@ class ModeFilm(FilmedModel):
         return self._rest + np.real(turn[:, None] * self._shape)
 
 
-def _natural(moving: "MovingScene", file: "ModelFile", content: ResultFile) -> "MovingScene":
-    """The scene as natural coordinates move it, where those of the result are such; else as it was.
-
-    Which there are may depend on the parameters that gradients are taken by.
-    """
-    from mbsim_cli.assembly.scene import in_natural_coordinates
-
+def _natural(moving: MovingScene, file: ModelFile, content: ResultFile) -> MovingScene:
+    """The scene in natural coordinates, where those of the result are such (with its parameters or none); or as is."""
     with suppress(MbsimError):  # of an analysis that has no formulations
         for parameters in ([name for name in content.parameters if name in file.parameters], []):
             system = build(file, Settings(formulation="ali3p-natural", method="ddm"), parameters).problem.system
@@ -247,12 +232,11 @@ def _natural(moving: "MovingScene", file: "ModelFile", content: ResultFile) -> "
     return moving
 
 
-# The motion of a mechanism as data that a page draws in space: poses, points, lines, solids, meshes, roads, arrows.
-
 MOST_POSED_FRAMES, FRAMES_EACH_SECOND = 600, 60
 MOST_POSES = 40_000  # bodies times frames: 1.1 MB
 MOST_FACES = 20_000  # of a mesh; one with more is drawn by its edges
 ROAD_SAMPLES = 400
+Array = np.ndarray
 
 
 def page_film(content: ResultFile) -> RunFilm:
@@ -272,8 +256,7 @@ def motion_of(filming: MovingModel) -> dict[str, Any]:
     names = {name: number[k] for name, k in scene.names.items()}
     view = view_of(None, scene.up, filming.positions)
     surfaces = [  # which do not deform
-        _drawn(one.body, one.points, one.triangles, one.edges, np.zeros((0, len(one.points), 3)))
-        | {"coordinates": np.zeros((1, 0))}
+        _drawn(one.body, one.points, one.triangles, one.edges, np.zeros((0, len(one.points), 3)), np.zeros((1, 0)))
         for one in scene.surfaces
     ]
     return {
@@ -319,14 +302,12 @@ def _mesh(filming: MovingModel, name: str) -> dict[str, Any]:
     triangles = [faces[:, [0, k, k + 1]] for k in range(1, faces.shape[1] - 1)]
     own = dict(zip(moving.meshes, moving.deforming, strict=True))[name].coordinates
     shown = np.concatenate(triangles) if triangles else np.zeros((0, 3), int)
-    drawn = _drawn(moving.scene.bodies.index(name), mesh.points, shown, edges, mesh.shapes)
-    return drawn | {"coordinates": np.array([moving.of_tree(z)[own] for z in filming.z])}
+    coordinates = np.array([moving.of_tree(z)[own] for z in filming.z])
+    return _drawn(moving.scene.bodies.index(name), mesh.points, shown, edges, mesh.shapes, coordinates)
 
 
-def _drawn(
-    body: int, points: np.ndarray, triangles: np.ndarray, edges: np.ndarray, shapes: np.ndarray
-) -> dict[str, Any]:
-    """The points of a mesh that its triangles, if they are not too many, and edges use, by new numbers."""
+def _drawn(body: int, points: Array, triangles: Array, edges: Array, shapes: Array, z: Array) -> dict[str, Any]:
+    """A mesh by the points that its triangles, if not too many, and edges use, and coordinates ``z`` of its shapes."""
     shown = triangles if len(triangles) <= MOST_FACES else triangles[:0]
     used, places = np.unique(np.concatenate([shown.ravel(), edges.ravel()]), return_inverse=True)
     return {
@@ -335,16 +316,17 @@ def _drawn(
         "triangles": places[: shown.size].reshape(shown.shape),
         "edges": places[shown.size :].reshape(edges.shape),
         "shapes": shapes[:, used],
+        "coordinates": z,
     }
 
 
-def _road(filming: MovingModel, road: "RoadBelow") -> dict[str, Any]:
+def _road(filming: MovingModel, road: RoadBelow) -> dict[str, Any]:
     (first, last), across = filming.below(road)
     x = np.linspace(first, last, ROAD_SAMPLES)
     return {"x": x, "z": filming.moving.heights(road, x), "y": across.tolist()}
 
 
-def _arrows(file: "ModelFile", bodies: Sequence[str], names: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+def _arrows(file: ModelFile, bodies: Sequence[str], names: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     """Forces that sensors show, and where they act: along global or a body's axes, between two points, or upwards."""
     for name, sensor in file.sensors.items():
         if sensor.type == "reaction" and sensor.joint in file.joints and sensor.axes != "joint":
@@ -364,22 +346,12 @@ def _arrows(file: "ModelFile", bodies: Sequence[str], names: Mapping[str, int]) 
         elif sensor.type == "tyre" and sensor.quantity == "normal_load":
             tyre = file.forces.get(sensor.tyre)
             if tyre is not None and tyre.type == "tyre" and (at := names.get(tyre.center)) is not None:
-                yield {
-                    "kind": "upwards",
-                    "history": name,
-                    "at": at,
-                    "below": float(file.expressions.value(tyre.radius).real),
-                }
-
-
-# Fields on meshes of flexible bodies, as pictures show them.
+                radius = float(file.expressions.value(tyre.radius).real)
+                yield {"kind": "upwards", "history": name, "at": at, "below": radius}
 
 
 def field_of(path: Path, name: str) -> Cells:
-    """A field of a reduced body's file, or of a result, where OBJECTIVE.FIELD are derivatives by it.
-
-    Raises UsageError where there is none of the name.
-    """
+    """A field of a reduced body's file, or of a result (OBJECTIVE.FIELD: derivatives by it); UsageError for others."""
     fields: dict[str, tuple[Any, np.ndarray]]  # with their meshes
     if is_result(path):
         fields = {label: (found, found.values) for label, found in fields_of(path).items()}
@@ -395,9 +367,6 @@ def field_of(path: Path, name: str) -> Cells:
     return Cells(mesh.points, *skin(mesh.cells, mesh.kind), values)
 
 
-# The meshes of a motion for viewers: a .vtu file a body and time point, and a .pvd file that has them all in time.
-
-
 def folder_of(target: Path) -> Path:
     """The folder beside a .pvd file that holds its meshes; raises InputOutputError where it holds anything else."""
     folder = target.with_name(f"{target.stem}_vtu")
@@ -407,7 +376,7 @@ def folder_of(target: Path) -> Path:
 
 
 def write_collection(filming: RunFilm, folder: Path, progress: Callable[[int], None]) -> str:
-    """Write meshes at all time points of a film into a folder; return the text of the .pvd file."""
+    """Write meshes, a .vtu file a body and time point, into a folder; return the text of the .pvd file of all."""
     moving = filming.moving
     if not moving.meshes:
         raise UsageError(f"{filming.path} has no body with a mesh that a .pvd file could show")
@@ -442,8 +411,6 @@ def _fields(path: Path, mesh: ShapedMesh) -> dict[str, Any]:
     }
     return {**mesh.fields, **gradients}
 
-
-# From a result to a table of histories, with their derivatives and the poses of bodies.
 
 PLACE, TURN = ("x", "y", "z"), ("e0", "e1", "e2", "e3")
 

@@ -40,10 +40,8 @@ def page_of(path: Path) -> dict[str, Any]:
 
 def result_page(path: Path) -> dict[str, Any]:
     """Data of a result, complete or partial; raises InputOutputError."""
-    content = ResultFile(path)
-    facts = content.report()
-    notes: list[str] = []
-    film, reason = None, ""
+    content, notes = ResultFile(path), list[str]()
+    facts, film, reason = content.report(), None, ""
     try:
         film = page_film(content)
     except MbsimError as error:
@@ -53,7 +51,7 @@ def result_page(path: Path) -> dict[str, Any]:
     data: dict[str, Any] = {
         "kind": "result",
         "title": content.title or path.stem,
-        "description": ("" if file is None else file.description or ""),
+        "description": "" if file is None else file.description or "",
         "histories": _histories(content, _descriptions(file, "sensors"), notes),
         "parameters": [
             {"name": name, "description": parameters.get(name, "")} | dict(entry)
@@ -76,7 +74,7 @@ def result_page(path: Path) -> dict[str, Any]:
     return data | {"notes": notes}
 
 
-def _descriptions(file: "ModelFile | None", section: str) -> dict[str, str]:
+def _descriptions(file: ModelFile | None, section: str) -> dict[str, str]:
     """Descriptions of the entries of a section, as the model file states them."""
     entries = {} if file is None else getattr(file, section)
     return {name: text for name, entry in entries.items() if (text := getattr(entry, "description", None))}
@@ -88,7 +86,7 @@ def _histories(content: ResultFile, descriptions: Mapping[str, str], notes: list
     rows = _some(count, MOST_TIMES)
     if len(rows) < count:
         notes.append(f"Histories show {len(rows)} of {count} stored times; the result file has them all.")
-    remaining, entries = MOST_NUMBERS, []
+    remaining, bare = MOST_NUMBERS, 0
     shown: list[dict[str, Any]] = []
     for name, entry in sorted(content.entries.items(), key=lambda item: _RANKS.get(item[1].path, _RANKS[item[1].kind])):
         values = content.history(name).values[rows]
@@ -97,16 +95,14 @@ def _histories(content: ResultFile, descriptions: Mapping[str, str], notes: list
             text = descriptions.get(name) or descriptions.get(name.rpartition(".")[0], "")
             shown.append({"name": name, "kind": entry.kind, "components": entry.components, "units": entry.units})
             shown[-1] |= {"description": text, "values": values}
-            entries.append(entry)
     if missing := len(content.entries) - len(shown):
         notes.append(f"{missing} histories are left out to keep the page small.")
-    bare = 0
-    for one, entry in zip(shown, entries, strict=True):
-        if entry.sensitivity and (numbers := one["values"].size * len(content.parameters)) <= remaining:
+    for one in [one for one in shown if content.entries[one["name"]].sensitivity]:
+        if (numbers := one["values"].size * len(content.parameters)) <= remaining:
             one["derivatives"] = content.derivatives(one["name"])[rows]  # (N, k, p)
             remaining -= numbers
         else:
-            bare += bool(entry.sensitivity)
+            bare += 1
     if bare:
         notes.append(f"Derivatives of {bare} histories are left out to keep the page small.")
     return {"time": content.time[rows], "list": shown, "opened": _opened(shown)}
@@ -150,22 +146,20 @@ def _objectives(found: Mapping[str, Any], descriptions: Mapping[str, str]) -> li
 
 def _checks(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The accuracy that the file states, as rows of name and text."""
-    rows = []
-    discretisation = facts["discretisation"]
+    rows, discretisation = [], facts["discretisation"]
     if (error := discretisation.get("motion")) is not None and np.isfinite(error):
         worst = f", of {discretisation['worst']}" if discretisation.get("worst") else ""
         rows.append(("estimated error of the motion", f"{error:.1e} relative{worst}"))
     if reason := discretisation.get("reason"):
         rows.append(("error of the motion", f"not estimated: {reason}"))
     for name, entry in facts["objectives"].items():
-        if "discretisation" in entry and entry["value"]:
-            off = entry["discretisation"]["value"]
-            if np.isfinite(off):
-                rows.append((f"estimated error of {name}", f"{abs(off / entry['value']):.1e} relative"))
+        off = entry["discretisation"]["value"] if "discretisation" in entry else np.nan
+        if np.isfinite(off) and entry["value"]:
+            rows.append((f"estimated error of {name}", f"{abs(off / entry['value']):.1e} relative"))
     return rows
 
 
-def _references(path: Path, file: "ModelFile | None", facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _references(path: Path, file: ModelFile | None, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Comparison with the references of objectives that the model states (``checks``), as rows of name and text."""
     from mbsim_cli.study.verification import compare
 
@@ -211,8 +205,7 @@ def _provenance(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _optimization(path: Path) -> dict[str, Any] | None:
     """The history of the search that found a result, if one has."""
-    found = history_of(path)
-    if found is None:
+    if (found := history_of(path)) is None:
         return None
     facts = [(name.replace("_", " "), _word(value)) for name, value in found.facts.items()]
     best = int(found.facts.get("best", 1)) - 1
@@ -222,8 +215,6 @@ def _optimization(path: Path) -> dict[str, Any] | None:
 def _word(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
 
-
-# Studies: cases as a table, and the effects of parameters.
 
 MOST_CASES = 20_000
 
@@ -270,9 +261,6 @@ def _caption(study: StudyContent) -> str:
     return ". ".join(" ".join(text.split()) for text in found if isinstance(text, str))
 
 
-# Fits: readings beside the model, and the estimates of the parameters.
-
-
 def fit_page(path: Path) -> dict[str, Any]:
     """Data of a fit that ``mbsim fit -o`` wrote; raises InputOutputError."""
     from mbsim_cli.study.fitting.findings import correlated
@@ -306,9 +294,6 @@ def fit_page(path: Path) -> dict[str, Any]:
         raise InputOutputError(f"{path} is no fit that mbsim wrote, or is damaged") from error
 
 
-# Models as they stand, without a result.
-
-
 def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any], list[Path]]:
     """Data of a model at t = 0, with its loops closed, and the files it is read from; raises what reading raises."""
     settings = Settings(overrides=dict(overrides))
@@ -316,12 +301,14 @@ def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any]
     assembled = build(file, settings, [])
     standing = StartModel(path, file, assembled)
     info, descriptions = assembled.info, _descriptions(file, "parameters")
-    has_bodies = bool(standing.moving.scene.names)
+    motion = {"motion": motion_of(standing)} if standing.moving.scene.names else {}
+    stands = "The mechanism stands at its initial position; mbsim run gives the motion."
+    stands = stands if motion else f"Nothing is drawn: {NO_BODIES}."
     data = {
         "kind": "model",
         "title": file.name or path.stem,
         "description": file.description or "",
-        **({"motion": motion_of(standing)} if has_bodies else {}),
+        **motion,
         "warnings": info["warnings"],
         "checks": [("degrees of freedom", str(info["mobility"]))],
         "parameters": [
@@ -330,11 +317,6 @@ def model_page(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, Any]
             for one in info["parameters"]
         ],
         "provenance": [("model", str(path))],
-        "notes": [
-            "The mechanism stands at its initial position; mbsim run gives the motion."
-            if has_bodies
-            else f"Nothing is drawn: {NO_BODIES}.",
-            *(f"{sentence}." for sentence in standing.moving.scene.left_out),
-        ],
+        "notes": [stands, *(f"{sentence}." for sentence in standing.moving.scene.left_out)],
     }
     return data, [*map(Path, file.source.texts), *file.tables]

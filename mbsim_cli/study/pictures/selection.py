@@ -102,10 +102,7 @@ def study_panels(study: StudyContent, names: Sequence[str], over: str | None) ->
 
 
 def response_curves(contents: Sequence[ResultFile], names: Sequence[str], labels: Sequence[str]) -> list[Curve]:
-    """Frequency responses of results, all or those of named outputs and inputs.
-
-    None where a result has no response, or a name is of something else.
-    """
+    """Frequency responses of results, of all or named outputs and inputs; none if one lacks them or a name is not."""
     from mbsim_cli.io.findings import response_of
 
     found = [response_of(content.path) for content in contents]
@@ -211,9 +208,8 @@ class Chooser:
             what = f"the gradient of {missing[0]}" if missing else "gradients"
             what += f" by {' and '.join(parameters)}" if parameters else ""
             stated = any(content.objectives for content in self._contents)
-            raise UsageError(
-                f"no result holds {what}{NO_GRADIENT if stated else ', nor objectives that could have them'}"
-            )
+            lacking = NO_GRADIENT if stated else ", nor objectives that could have them"
+            raise UsageError(f"no result holds {what}{lacking}")
         names = list(objectives) or every
         if len(names) > MOST_BARS and not objectives:
             left_out.append(f"{MOST_BARS} of {len(names)} gradients are drawn; name those you want (--list)")
@@ -246,9 +242,8 @@ class Chooser:
                 if parameter in self._parameters:
                     lacking = any(_history(c, each) and not c.parameters for c in self._contents)
                     raise UsageError(f"no result holds sensitivities of {each}{NO_GRADIENT if lacking else ''}")
-                raise UsageError(
-                    f"torques alone have sensitivities by coordinates, and {each} is none; JOINT.angle.torque is"
-                )
+                alone = "torques alone have sensitivities by coordinates"
+                raise UsageError(f"{alone}, and {each} is none; JOINT.angle.torque is")
         title = ", ".join(f"∂{each}/∂{parameter}" for each in name.split(","))
         return Panel(title, self._series(name, parameter))
 
@@ -266,8 +261,7 @@ def _history(content: ResultFile, name: str) -> tuple[str, str] | None:
 
 def _read(content: ResultFile, name: str, parameter: str | None = None) -> Series | None:
     """A history, or its derivative by a parameter; None where the result has none."""
-    found = _history(content, name)
-    if found is None:
+    if (found := _history(content, name)) is None:
         return None
     if parameter is None:
         series = content.history(found[0])
@@ -277,6 +271,5 @@ def _read(content: ResultFile, name: str, parameter: str | None = None) -> Serie
         return None
     if not found[1]:
         return series._replace(name=name)
-    column = series.components.index(found[1])
-    units, values = (series.units[column],), series.values[:, [column]]
-    return series._replace(name=name, units=units, components=(found[1],), values=values)
+    k = series.components.index(found[1])
+    return series._replace(name=name, units=(series.units[k],), components=(found[1],), values=series.values[:, [k]])
