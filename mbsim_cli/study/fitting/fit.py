@@ -122,7 +122,7 @@ class Fit:
         return Path(path)
 
     def save_picture(self, path: str | PathLike[str], *, force: bool = False) -> Path:
-        """Draw readings, model and residuals as png, svg or pdf; return the path; raises UsageError, InputOutputError."""
+        """Draw readings, model, residuals as png, svg or pdf; return the path; raises UsageError, InputOutputError."""
         kind, target = picture_kind(Path(path)), check_target(Path(path), PICTURE, **guard_of(self.model.file, force))
         require_matplotlib()
         from mbsim_cli.report.sheet import save_fit

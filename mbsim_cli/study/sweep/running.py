@@ -214,7 +214,7 @@ def compute(
 
 
 def run_study(folder: StudyFolder, work: Work, listener: Listener) -> dict[str, Any]:
-    """Compute the missing cases, and collect all rows once none is missing; the summary. Raises as ``compute``."""
+    """Compute missing cases, collect all rows once none is missing, return the summary; raises as ``compute``."""
     begun = perf_counter()
     ledger = ledger_of(folder, thorough=work.failed or work.shard.count == 1)
     check_tables(ledger.plan)
