@@ -22,5 +22,6 @@ def require_matplotlib() -> None:
         import matplotlib  # noqa: F401
         import PIL  # noqa: F401
     except ImportError as error:
-        command = "in a clone of mbsim install it with: pip install '.[plot]'"
-        raise UsageError(f"drawing needs {error.name}; {command}") from error
+        raise UsageError(
+            f"drawing needs {error.name}; in a clone of mbsim install it with: pip install '.[plot]'"
+        ) from error

@@ -224,18 +224,14 @@ def save_bode(curves: Sequence[Curve], path: Path, suffix: str, title: str) -> N
         above.tick_params(labelbottom=False)
         units = {curve.unit for curve in curves}
         for number, curve in enumerate(curves):
-            label = plain(curve.label)
-            style: dict[str, Any] = {
-                "color": COLOURS[number % len(COLOURS)],
-                "linestyle": DASHES[number // len(COLOURS) % len(DASHES)],
-                "label": label if len(units) == 1 else unit_label(label, curve.unit),
-            }
+            label = plain(curve.label) if len(units) == 1 else unit_label(plain(curve.label), curve.unit)
+            dash = DASHES[number // len(COLOURS) % len(DASHES)]
+            style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": dash, "label": label}
             known = np.isfinite(curve.phase)
             above.loglog(curve.frequencies, curve.gain, **style)
             below.semilogx(curve.frequencies[known], np.degrees(np.unwrap(curve.phase[known])), **style)
         above.set_ylabel(unit_label("gain", units.pop() if len(units) == 1 else ""))
-        below.set_ylabel(unit_label("phase", "deg"))
-        below.set_xlabel(unit_label("frequency", "Hz"))
+        below.set(xlabel=unit_label("frequency", "Hz"), ylabel=unit_label("phase", "deg"))
         figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         above.margins(x=0)
         figure.align_ylabels([above, below])
@@ -276,10 +272,8 @@ def _frame(axes: Any, drawn: Any, points: np.ndarray, flat: bool) -> None:
     axes.grid(visible=False)
     if flat:
         axes.add_collection(drawn)
-        axes.set_aspect("equal")
+        axes.set(aspect="equal", xlabel="x [m]", ylabel="y [m]")
         axes.autoscale_view()
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("y [m]")
         return
     axes.add_collection3d(drawn)
     low, high = points.min(0), points.max(0)

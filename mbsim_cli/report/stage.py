@@ -68,8 +68,7 @@ class _Stage:
         figure.text(12 / width, 1 - 22 / height, plain(film.title), color=INK, fontsize=9)
         self._clock = figure.text(1 - 12 / width, 1 - 22 / height, "", color=INK, fontsize=9, ha="right")
         if film.view.plane:
-            axes.set_xlabel(f"{film.view.plane[0]} [m]")
-            axes.set_ylabel(f"{film.view.plane[1]} [m]")
+            axes.set(xlabel=f"{film.view.plane[0]} [m]", ylabel=f"{film.view.plane[1]} [m]")
         else:
             axes.set_axis_off()
             _directions(figure, film)

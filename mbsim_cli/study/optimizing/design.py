@@ -289,8 +289,8 @@ class Designs:
         excess = np.array([limit.sign * (results[limit.name].value - limit.value) for limit in limits])
         slopes = np.array([limit.sign * results[limit.name].gradient * steps for limit in limits]).reshape(-1, len(u))
         if self._scales is None:
-            of_limits = [_size(limit.value, s, e) for limit, s, e in zip(limits, slopes, excess, strict=True)]
-            self._scales = _size(cost, gradient), np.array(of_limits)
+            sizes = [_size(limit.value, s, e) for limit, s, e in zip(limits, slopes, excess, strict=True)]
+            self._scales = _size(cost, gradient), np.array(sizes)
         scale, of_limits = self._scales
         cost, gradient, excess, slopes = cost / scale, gradient / scale, excess / of_limits, slopes / of_limits[:, None]
         equal = np.array([limit.equal for limit in limits], dtype=bool)

@@ -233,8 +233,9 @@ def _require_known(plan: StudyPlan, assembled: Assembled) -> None:
     for kind, there in known.items():
         for column in getattr(plan, kind):
             if column.name not in there:
-                named = f"the plan of the study names {column.name!r} among its {kind}"
-                raise InputOutputError(f"{named}, which the model lacks")
+                raise InputOutputError(
+                    f"the plan of the study names {column.name!r} among its {kind}, which the model lacks"
+                )
     if len(plan.parameters) != len(names.parameters):
         raise InputOutputError("the plan of the study has other derivatives than the model gives")
 

@@ -135,8 +135,9 @@ def _listed(cases: Sequence[Mapping[str, Any]], model_file: ModelFile, value: Va
             try:
                 row[name] = float(model_file.expressions.value(model_file.parameters[name].value, stated).real)
             except ExpressionError as error:
-                sentence = f"case {number} of the list leaves {name!r} without a value: {error.message}"
-                raise UsageError(sentence) from error
+                raise UsageError(
+                    f"case {number} of the list leaves {name!r} without a value: {error.message}"
+                ) from error
         rows.append([row[name] for name in names])
     return Design(names, np.array(rows))
 

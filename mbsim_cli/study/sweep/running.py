@@ -147,8 +147,10 @@ class Work:
             raise UsageError(f"{option('case_timeout')} {number}")
         if self.dask is not None and (self.workers != 1 or self.case_timeout is not None):
             own = either("-j and --case-timeout", "workers and case_timeout")
-            others = "a Dask cluster has workers of its own; leave them out beside"
-            raise UsageError(f"{own} are for processes of this machine, and {others} {option('dask')}")
+            raise UsageError(
+                f"{own} are for processes of this machine, and a Dask cluster has workers of its own; "
+                f"leave them out beside {option('dask')}"
+            )
         for name, count in (("max_failures", self.max_failures), ("retry", self.retry)):
             if count is not None:
                 require_whole(name, count)
