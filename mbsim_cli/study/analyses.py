@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mbsim_cli.solve.adjoint.readings import Pulled, Seen
     from mbsim_cli.study.verification import Comparison
 
-# The interface of every kind of analysis: its solver, its diagnostics and its adjoint.
-
 
 class AdjointRequest(NamedTuple):
     """The numbers that an adjoint differentiates, in the order of arguments of ``solve.adjoint``."""
@@ -68,11 +66,8 @@ class Analysis(ABC):
         return problem.theta_rho.shape[1] > 0 and problem.options.sensitivity != "adjoint"
 
 
-# Forward dynamics: the motion that forces cause.
-
-
 class ForwardDynamics(Analysis):
-    """Motion from a start, step by step."""
+    """The motion that forces cause from a start, step by step."""
 
     def solve(self, problem: Problem, *, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
         """Yield every step, as objectives need every step."""
@@ -88,29 +83,30 @@ class ForwardDynamics(Analysis):
             other = self.tape(problem)
             for _ in self.solve(problem, theta=theta, tape=other):
                 request.between()
-            return self._swept(changed, other, request._replace(adjoints=adjoints))
+            return _swept(changed, other, request._replace(adjoints=adjoints))
 
         def alone(adjoints: "Seen") -> "Pulled":
-            return self._swept(problem, tape, request._replace(adjoints=adjoints))
+            return _swept(problem, tape, request._replace(adjoints=adjoints))
 
         theta = tape.initial.theta if np.iscomplexobj(tape.initial.theta) else problem.theta
         return pull_back_sides(problem, theta, request.adjoints, alone, sweep)
-
-    @staticmethod
-    def _swept(problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
-        from mbsim_cli.solve.adjoint.whole_run import pull_back
-        from mbsim_cli.solve.initial import assemble
-        from mbsim_cli.solve.natural.start import natural_start
-
-        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # the run was differentiated by fewer parameters
-            tape.initial = natural_start(problem)[1] if problem.options.natural else assemble(problem)
-        return pull_back(problem, tape, *request)
 
     def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
         conserves, unseen = keeps_energy(problem), begins_unseen(problem)
         jumps, bent = problem.theta.real[list(problem.jumps)], bends(problem)
         return health.Health(problem.options, problem.names, conserves, problem.touching, unseen, bent, jumps)
+
+
+def _swept(problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
+    from mbsim_cli.solve.adjoint.whole_run import pull_back
+    from mbsim_cli.solve.initial import assemble
+    from mbsim_cli.solve.natural.start import natural_start
+
+    if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # the run was differentiated by fewer parameters
+        alone = problem.options.analysis == "kinematics"
+        tape.initial = natural_start(problem)[1] if problem.options.natural else assemble(problem, motion_only=alone)
+    return pull_back(problem, tape, *request)
 
 
 def keeps_energy(problem: Problem) -> bool:
@@ -129,9 +125,6 @@ def keeps_energy(problem: Problem) -> bool:
 def at_every_step(problem: Problem) -> Problem:
     """The problem whose blocks have every step as a time point."""
     return replace(problem, options=replace(problem.options, output_interval=1))
-
-
-# Inverse dynamics: the torques of a given motion.
 
 
 class InverseDynamics(Analysis):
@@ -175,11 +168,8 @@ class InverseDynamics(Analysis):
         return problem.options.sensitivity == "ddm"
 
 
-# Static equilibrium: the position in which forces balance.
-
-
 class Equilibrium(Analysis):
-    """Static equilibrium: a single time point at rest."""
+    """Static equilibrium: a single time point at rest, at which forces balance."""
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
@@ -204,11 +194,8 @@ class Equilibrium(Analysis):
         return health.RestHealth(problem, objectives)
 
 
-# Kinematics: a motion that laws determine completely, and the forces that it needs.
-
-
 class Kinematics(Analysis):
-    """Samples of a motion, each solved for itself."""
+    """Samples of a motion that laws determine completely, and of the forces that it needs, each solved for itself."""
 
     without = ("formulation", "integrator", "tolerance", "accuracy", "memory")
 
@@ -220,23 +207,15 @@ class Kinematics(Analysis):
 
     def pull_back(self, problem: Problem, tape: Any, request: AdjointRequest) -> "Pulled":
         """Each sample for itself."""
-        from mbsim_cli.solve.adjoint.whole_run import pull_back
-        from mbsim_cli.solve.initial import assemble
-
-        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # the run was differentiated by fewer parameters
-            tape.initial = assemble(problem, motion_only=True)
-        return pull_back(problem, tape, *request)
+        return _swept(problem, tape, request)
 
     def diagnostics(self, problem: Problem, objectives: Sequence["Objective"]) -> health.Health:
         """Drift, iterations, and singular positions."""
         return health.Health(problem.options, problem.names)
 
 
-# Small motions about an equilibrium or a steady motion: modes and frequency responses.
-
-
 class Modes(Analysis):
-    """One time point, and the modes about it."""
+    """One time point, of an equilibrium or a steady motion, and the modes of small motions about it."""
 
     without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
@@ -265,10 +244,7 @@ class FrequencyResponse(Modes):
         return health.ResponseHealth(problem, objectives)
 
 
-# The kinds of analysis, by the name that model files give them; a new one is registered here.
-
-
-ANALYSES: dict[str, Analysis] = {
+ANALYSES: dict[str, Analysis] = {  # by the names that model files give them
     "forward_dynamics": ForwardDynamics(),
     "inverse_dynamics": InverseDynamics(),
     "equilibrium": Equilibrium(),

@@ -1,8 +1,4 @@
-"""From a model file to a problem: what a caller replaces, the choice of the method of gradients, and the assembly.
-
-``Settings`` holds what the command line or Python replaces in a file's analysis; ``costs_of`` and ``chosen`` compare
-the direct method with the adjoint before a run; ``build`` assembles.
-"""
+"""From a model file to a problem: what a caller replaces, the choice of the method of gradients, and the assembly."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +21,6 @@ if TYPE_CHECKING:
     from mbsim_cli.assembly.parameters.numbers import Numbers
     from mbsim_cli.assembly.problem import Assembled
     from mbsim_cli.assembly.tree.elastic import Supplied
-
-# Settings of a caller.
 
 AUTO = "auto"  # value of ``step`` and of ``method``: mbsim chooses
 
@@ -53,9 +47,6 @@ class Settings:
         """The settings that are options of ``assembly.build``, by name; None keeps the file's value."""
         names = ("formulation", "integrator", "tolerance", "step", "duration", "memory")
         return {name: getattr(self, name) for name in names}
-
-
-# Whether mbsim chooses the step, the tolerance or the integrator.
 
 
 class Automatic(NamedTuple):
@@ -147,24 +138,17 @@ def steps_of(problem: Problem) -> int:
     return round(problem.options.duration / problem.options.step)
 
 
-# Choice of the faster method.
-
-
 def chosen(model_file: ModelFile, settings: Settings, assembled: "Assembled") -> tuple[str, str]:
     """The faster method of gradients for an assembled model, ddm or adjoint, and the reason in words."""
     from mbsim_cli.solve.tape import MEMORY
 
     analysis, problem, objectives = model_file.analysis, assembled.problem, len(assembled.objectives)
-    lacking = lacks_adjoint(analysis, settings.formulation, settings.integrator)
-    if lacking:
+    if lacking := lacks_adjoint(analysis, settings.formulation, settings.integrator):
         return "ddm", f"{lacking} has no adjoint"
     costs = costs_of(problem, objectives, MEMORY if settings.memory is None else settings.memory)
     p, steps = problem.theta_rho.shape[1], steps_of(problem)
     counts = [counted(p, "parameter"), counted(objectives, "objective"), *([counted(steps, "step")] if steps else [])]
     return costs.quicker, f"{', '.join(counts)}: {costs.sentence()}"
-
-
-# From a model file to a problem.
 
 
 def load(path: str | PathLike[str], settings: Settings, texts: Mapping[str, str] | None = None) -> ModelFile:
@@ -180,8 +164,7 @@ def named_or_only(known: Mapping[str, Any], name: str | None, section: str, exam
         article = "an" if section[0] in "aeiou" else "a"
         asked = f"name {article} {section}" if name is None else f"unknown {section} {name!r}"
         none = f"none: write one under {section}, as {example}" if example else "none"
-        has = ", ".join(known) or none
-        raise UsageError(f"{asked}: the model has {has}")
+        raise UsageError(f"{asked}: the model has {', '.join(known) or none}")
     return name, known[name]
 
 
@@ -205,12 +188,10 @@ def build(
     for name in ANALYSES[kind].without:
         if getattr(settings, name) is not None:
             raise UsageError(f"{option(name)} means nothing to an analysis of type {kind}; leave it out")
-    formulation = settings.formulation or getattr(model_file.analysis, "formulation", kind)
-    if settings.integrator and formulation not in INTEGRATED:
-        raise UsageError(
-            f"{option('integrator')} is for {', '.join(INTEGRATED)}; {formulation} has none to choose from"
-        )
     of_file = getattr(model_file.analysis, "formulation", kind)
+    formulation, integrated = settings.formulation or of_file, ", ".join(INTEGRATED)
+    if settings.integrator and formulation not in INTEGRATED:
+        raise UsageError(f"{option('integrator')} is for {integrated}; {formulation} has none to choose from")
     if (formulation in INTEGRATED) != (of_file in INTEGRATED):
         for name in (key.removeprefix(".analysis.") for key in settings.overrides):
             if name in OF_FORMULATION:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import AnalysisError, UsageError, option
 from mbsim_cli.model.codes import DEFAULT_INTEGRATOR
 from mbsim_cli.model.problem import Block, Problem
@@ -17,12 +18,8 @@ from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.discretisation import differences_by_fields, name_of, values_of
 from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.plan import located
+from mbsim_cli.study.plan import Timing, located
 from mbsim_cli.study.streams import Uncertainty
-
-if TYPE_CHECKING:
-    from mbsim_cli.assembly.problem import Assembled
-    from mbsim_cli.study.plan import Timing
 
 # The step is halved until objectives and gradients have the requested accuracy. Errors are estimated from successive
 # runs (Richardson): if they fall to a quarter, the error of the second run is a third of the difference. Derivation:
@@ -56,7 +53,7 @@ class StepChoice(NamedTuple):
 
 
 def resolve_automatic(
-    model_file: ModelFile, settings: Settings, parameters: list[str] | None, timing: "Timing", listener: Listener
+    model_file: ModelFile, settings: Settings, parameters: list[str] | None, timing: Timing, listener: Listener
 ) -> tuple[Settings, StepChoice | None]:
     """Replace an automatic step, tolerance or integrator by a chosen one; return the settings and the choice.
 
@@ -71,21 +68,15 @@ def resolve_automatic(
         settings = _with_integrator(model_file, settings, listener)
     if not (automatic.step or to_accuracy):
         return settings, None
-    if settings.accuracy is not None and to_accuracy:
-        assembled = build(model_file, replace(settings, tolerance=settings.accuracy), parameters)
-        assembled = located(assembled, listener)
-        if not assembled.objectives:
-            raise UsageError(
-                f"{option('accuracy')} needs objectives, whose errors it limits; give {option('tolerance')}"
-            )
-        search = _Search(assembled, settings.accuracy, by_tolerance=True)
-        compiled = assembled.problem
-    else:
-        assembled = located(build(model_file, settings, parameters), listener)
-        stated = getattr(model_file.analysis, "accuracy", None)
-        default = ACCURACY if stated is None else float(model_file.expressions.value(stated).real)
-        search = _Search(assembled, settings.accuracy or default, by_tolerance=False)
-        compiled = search.problem_at(assembled.problem.options.step / 2**HALVINGS)  # longer ones may fail
+    given = replace(settings, tolerance=settings.accuracy) if to_accuracy else settings
+    assembled = located(build(model_file, given, parameters), listener)
+    if to_accuracy and not assembled.objectives:
+        raise UsageError(f"{option('accuracy')} needs objectives, whose errors it limits; give {option('tolerance')}")
+    stated, compiled = getattr(model_file.analysis, "accuracy", None), assembled.problem
+    default = ACCURACY if stated is None else float(model_file.expressions.value(stated).real)
+    search = _Search(assembled, settings.accuracy or default, by_tolerance=to_accuracy)
+    if not to_accuracy:
+        compiled = search.problem_at(compiled.options.step / 2**HALVINGS)  # longer ones may fail
     with timing.phase("compile"):
         compile_kernels(compiled, listener)
     choice = search.search(listener)
@@ -126,7 +117,7 @@ _Errors = tuple[dict[str, Uncertainty], _ByFields]
 class _Search:
     """Runs with ever shorter steps, or ``by_tolerance`` with ever smaller tolerances at the same output times."""
 
-    def __init__(self, assembled: "Assembled", accuracy: float, *, by_tolerance: bool):
+    def __init__(self, assembled: Assembled, accuracy: float, *, by_tolerance: bool):
         self.assembled, self.accuracy, self._by_tolerance = assembled, accuracy, by_tolerance
         self._parameters = values_of(assembled.parameters)
         self._last: _Run | None = None
@@ -202,9 +193,8 @@ class _Search:
             return None
         if not any(map(self._depends_on_step, results.values())):
             if not np.isfinite(resolution.worst[0]):
-                raise UsageError(
-                    f"an automatic step needs an integral or maximum whose error is known: {resolution.reason}"
-                )
+                needs = "an automatic step needs an integral or maximum whose error is known"
+                raise UsageError(f"{needs}: {resolution.reason}")
             self._measured = "the motion"
             self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
             return ({}, {}) if self._error <= self.accuracy else None

@@ -23,8 +23,6 @@ from mbsim_cli.study.assembling import Settings, automatic_of, build, load, stat
 from mbsim_cli.study.evaluation import blocks_of, rehearse
 from mbsim_cli.study.listener import SILENT, Listener
 
-# Kernels and expressions that an analysis needs, loaded or compiled before it is timed.
-
 COMPILING = (
     "compiling {}{} and what they call, which later runs find in the cache; it takes up to a minute on a quiet machine "
     "with two cores, and three on a busy one"
@@ -78,12 +76,10 @@ def compile_kernels(
         if show:
             show(ready)
 
-    options, few = problem.options, first_step(problem)
-
     def waits(name: str) -> None:
         listener.say(f"another run compiles {name}; waiting for it")
 
-    tape = None
+    options, few, tape = problem.options, first_step(problem), None
     if options.sensitivity == "adjoint" and theta is None:
         tape = ANALYSES[options.analysis].tape(replace(problem, options=replace(options, memory=None)))
     try:
@@ -123,11 +119,8 @@ def compile_objectives(objectives: Sequence[Objective]) -> None:
         compile_objectives(objective.operands)
 
 
-# ``mbsim compile``: kernels of given models, or of specimen models of each kind.
-
-# Small models that need between them the kernels of all others; which these are depends on the analysis.
-#
-# Rare ones are missing: lengths measured at a driven start, and inverse dynamics of ball joints under loads alone.
+# Small models that need between them the kernels of all others; which these are depends on the analysis. Rare ones are
+# missing: lengths measured at a driven start, and inverse dynamics of ball joints under loads alone.
 
 _ARM = """\
 mbsim: 1
@@ -191,8 +184,6 @@ SPECIMENS = {  # texts by the names of files
 }
 
 
-# Kernels compiled before any run needs them: by the first steps of a model's analyses.
-
 METHODS = ("none", "ddm", "adjoint")
 
 
@@ -224,8 +215,7 @@ def precompile(
     for models that state one, with ``every``, and where ``lanes`` asks for them.
     """
     texts = None if paths else SPECIMENS
-    models = paths or map(Path, SPECIMENS)
-    planned = [(path, *way) for path in models for way in _planned(path, every, stated, texts)]
+    planned = [(p, *way) for p in paths or map(Path, SPECIMENS) for way in _planned(p, every, stated, texts)]
     with listener.progress("compiling", len(planned)) as show:
         for done, (path, file, settings) in enumerate(planned, 1):
             methods = (study.sensitivity or stated_method(file, Settings()) for study in file.study.values())

@@ -24,16 +24,13 @@ if TYPE_CHECKING:
     from mbsim_cli.kernels.drivers.record import Record
     from mbsim_cli.solve.resolution import NoSteps, Resolution
 
-# Gradients of objectives by one sweep back through the run that found their values.
-
 
 def require_adjoint(problem: Problem) -> None:
     """Raise UsageError where an analysis has no adjoint."""
     options = problem.options
     if options.analysis in WITHOUT_ADJOINT:
         raise UsageError(f"{WITHOUT_ADJOINT[options.analysis]} has no adjoint; use {option('sensitivity', 'ddm')}")
-    lacking = without_adjoint(options.formulation, options.integrator, options.error_control)
-    if lacking:
+    if lacking := without_adjoint(options.formulation, options.integrator, options.error_control):
         raise UsageError(f"{lacking} has no adjoint: {WITH_ADJOINT}; use {option('sensitivity', 'ddm')}")
 
 
@@ -169,9 +166,6 @@ class SensorAdjoints:
             here = (points >= first) & (points < first + record.time.size)
             out[points[here] - first, row, column] = slopes[here]
         return out
-
-
-# Analyses and their objectives: blocks of time points, consumed once.
 
 
 class Gradient(NamedTuple):
@@ -326,12 +320,13 @@ def require_finite(problem: Problem, results: Mapping[str, Gradient], unknown: C
     """Raise AnalysisError if an objective is not finite, except the ``unknown`` ones, which warnings explain."""
     options = problem.options
     for name, result in results.items():
-        undefined = np.count_nonzero(~np.isfinite(result.gradient)) > len(result.undefined)
-        if name in unknown or not (undefined or not np.isfinite(result.value)):
+        if name in unknown:
             continue
         if not np.isfinite(result.value):
             causes = "divide by zero, overflow, take a root or logarithm below zero, or call a law beyond its table"
             raise AnalysisError(f"objective {name} is not a finite number; on this motion its expression may {causes}")
+        if np.count_nonzero(~np.isfinite(result.gradient)) <= len(result.undefined):
+            continue
         why = "on this motion its expression may have no derivative, as a distance of zero has none"
         if options.adaptive and not options.implicit and options.error_control == "motion":
             why += (

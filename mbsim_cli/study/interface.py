@@ -147,21 +147,10 @@ def sweep(
     listener: Listener = SILENT,
     **replaced: Any,
 ) -> Study:
-    """Compute or continue a parameter study of a model file, as ``load`` and ``Model.sweep`` do.
-
-    Values may be those of constants, too.
-    """
+    """Compute or continue a parameter study, as ``load``, also with values of constants, and ``Model.sweep`` do."""
     model, options = _loaded(path, replaced, listener)
-    return model.sweep(
-        study,
-        folder,
-        workers=workers,
-        keep=keep,
-        case_timeout=case_timeout,
-        max_failures=max_failures,
-        force=force,
-        **options,
-    )
+    options |= {"workers": workers, "case_timeout": case_timeout, "max_failures": max_failures}
+    return model.sweep(study, folder, keep=keep, force=force, **options)
 
 
 def open_study(folder: str | PathLike[str]) -> Study:

@@ -78,10 +78,8 @@ def linearized(
     require_names(option("outputs"), outputs or ())
     problem = assembled.problem
     if at == "equilibrium" and (states := assembled.states):
-        listed = ", ".join(states)
-        raise UsageError(
-            f"the search for an equilibrium does not solve for states ({listed}); take the start or a time"
-        )
+        unsolved = f"the search for an equilibrium does not solve for states ({', '.join(states)})"
+        raise UsageError(f"{unsolved}; take the start or a time")
     if at == "equilibrium":
         point = at_equilibrium(problem)
     elif at == "start":
@@ -97,9 +95,8 @@ def linearized(
     readable = {name: part for name, part in assembled.sensor_rows.items() if part.stop <= shown.size}
     for name in outputs or ():
         if name.partition(".")[0] in assembled.sensor_rows.keys() - readable.keys():
-            raise UsageError(
-                f"{option('outputs')}: {name!r} shows torques of inverse dynamics; small motions have none"
-            )
+            torques = f"{name!r} shows torques of inverse dynamics"
+            raise UsageError(f"{option('outputs')}: {torques}; small motions have none")
     labels, units, rows = outputs_of(problem.names, readable, outputs)
     rate = [f"{unit}/s" for unit in found.units]
     modes = found_at(problem, point, moves=False)

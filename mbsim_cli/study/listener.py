@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-# The interface.
-
 
 class Interrupted(BaseException):
     """Raised when a listener ends a computation. Not an ``Exception``, so that no handler swallows it."""
@@ -53,9 +51,6 @@ class PollOnly(Listener):
     def poll(self) -> None:
         """Forward to the other listener."""
         self._other.poll()
-
-
-# Ctrl-C in Python programs: KeyboardInterrupt is raised by ``poll`` only, not within a write.
 
 
 class DeferredInterrupts(Listener):

@@ -115,9 +115,8 @@ class Mechanics:
         self.coordinates, self.coordinate_units = names.coordinates, names.coordinate_units
         self.constraint_names, self.parameters = names.constraints, names.parameters
         self.bodies = names.bodies
-        n, p = len(self.coordinates), len(self.parameters)
-        self._n, self._p = n, p
-        self._dtheta = initial.dtheta[:, :p]
+        self._n, self._p = len(self.coordinates), len(self.parameters)
+        self._dtheta = initial.dtheta[:, : self._p]
         self._units = units_of(self._problem.model, self._theta)[1]  # of constraints (m,)
         self._plain = Instant(self._problem, self._theta, np.zeros((self._theta.size, 0)))
         self._varied: Instant | None = None
@@ -126,8 +125,6 @@ class Mechanics:
 
     def __repr__(self) -> str:
         return f"<mbsim mechanics: {self._n} coordinates, {len(self.constraint_names)} constraints>"
-
-    # One evaluation.
 
     def _at(self, derivatives: bool, t: float, q: Any, v: Any = None, a: Any = None, lam: Any = None) -> Instant:
         """Evaluate at a state; along q, q' and all parameters where ``derivatives`` are asked for."""
@@ -149,10 +146,8 @@ class Mechanics:
 
     def _require_forces(self) -> None:
         if self._loaded:
-            raise AnalysisError(
-                "forces depend on multipliers here, or friction on loads (dynamic); only accelerations, steps and runs "
-                "solve for these"
-            )
+            what = "forces depend on multipliers here, or friction on loads (dynamic)"
+            raise AnalysisError(f"{what}; only accelerations, steps and runs solve for these")
 
     def _vector(self, name: str, values: Any) -> Any:
         found = np.asarray(values, dtype=float)
@@ -163,9 +158,8 @@ class Mechanics:
     def _directions(self) -> Instant:
         """The work arrays of evaluations along unit directions of q, of q', and of the parameters."""
         if self._varied is None:
-            n, p = self._n, self._p
-            dtheta = allocate.padded_directions(np.zeros((self._theta.size, 2 * n + p)), np.float64)
-            dtheta[:, 2 * n : 2 * n + p] = self._dtheta
+            n = self._n
+            dtheta = allocate.padded_directions(np.hstack([np.zeros((len(self._theta), 2 * n)), self._dtheta]), float)
             found = self._varied = Instant(self._problem, self._theta, dtheta, beside=self._plain)
             found.sens.z[:, :n] = found.sens.zd[:, n : 2 * n] = np.eye(n)
         return self._varied
@@ -175,8 +169,6 @@ class Mechanics:
         n, p = self._n, self._p
         d = d[..., : 2 * n + p].copy()
         return Derivatives(value, d[..., :n], d[..., n : 2 * n], d[..., 2 * n :])
-
-    # Quantities at a state, as programs call them.
 
     def state(self, t: float = 0.0) -> State:
         """The assembled start, or the motion of the file's forward analysis at a time, s."""
@@ -354,9 +346,8 @@ class Mechanics:
         if body not in self.bodies:
             raise UsageError(unknown("body", body, self.bodies))
         if point not in ("", "origin", "center_of_mass") and not carries(file.points.get(point), body):
-            raise UsageError(
-                unknown("point", name, [f"{body}.{p}" for p, s in file.points.items() if carries(s, body)])
-            )
+            known = [f"{body}.{p}" for p, s in file.points.items() if carries(s, body)]
+            raise UsageError(unknown("point", name, known))
         numbers = Numbers(file.expressions)
         geometry = Geometry(numbers, file)
 

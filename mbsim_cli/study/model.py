@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
 
-# Keyword arguments of the library: options of the analysis and values of parameters, checked as those of commands.
-
 _CHOICES = {"sensitivity": METHODS, "formulation": FORMULATIONS, "integrator": (*INTEGRATORS, AUTO_INTEGRATOR)}
 _SIZES = {"tolerance": "", "step": " of seconds", "duration": " of seconds", "memory": " of bytes", "accuracy": ""}
 OPTIONS = (*_CHOICES, *_SIZES)
@@ -89,8 +87,7 @@ def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
             raise UsageError(f"parameters go by their names, not by {name!r}")
     found = {}
     for name, value in values.items():
-        number = _number(value)
-        if number is None:
+        if (number := _number(value)) is None:
             option = nearest(name, OPTIONS)
             hint = f"; did you mean the option {option!r}?" if option else ""
             raise UsageError(f"parameter {name!r} must be a finite number, not {value!r}{hint}")
@@ -99,8 +96,7 @@ def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _option(name: str, value: Any) -> Any:
-    if name in _CHOICES:
-        choices = _CHOICES[name]
+    if choices := _CHOICES.get(name):
         if value not in choices:
             hint = suggest(str(value), choices) or f"known: {', '.join(choices)}"
             raise UsageError(f"{name} {value!r} is unknown; {hint}")
@@ -119,8 +115,6 @@ def _number(value: Any) -> float | None:
     except (TypeError, ValueError):
         return None
 
-
-# A model as Python programs hold one: read once, run at any values of its parameters.
 
 Values = Sequence[float] | np.ndarray | Mapping[str, float]  # of parameters, in their order or by name
 
@@ -184,8 +178,7 @@ class Model:
     @property
     def parameters(self) -> dict[str, float]:
         """Values of all parameters by name, in the units of the file."""
-        scope = self.file.expressions.scope()
-        label = self.file.parameter_label
+        scope, label = self.file.expressions.scope(), self.file.parameter_label
         return Named("parameter", {label(name): float(scope[name].real) for name in self.file.parameters})
 
     @property
@@ -194,8 +187,7 @@ class Model:
         if self._by is not None:
             return self._by
         stated = self.file.analysis.sensitivity.parameters
-        every = stated == "all" or self.settings.all_numbers
-        return tuple(self.parameters) if every else tuple(stated)
+        return tuple(self.parameters if stated == "all" or self.settings.all_numbers else stated)
 
     @property
     def rho(self) -> np.ndarray:
@@ -279,8 +271,6 @@ class Model:
 
         with ThreadPoolExecutor(threads or helpful(max(1, len(rho)))) as pool:
             return list(pool.map(of, range(len(rho))))
-
-    # Evaluations at one time point, at the parameter values of the file.
 
     def mechanics(self, rho: Values | None = None, **parameters: Any) -> "Mechanics":
         """The mechanism at one time point, at values of its parameters as of ``run``.
@@ -399,9 +389,8 @@ class Model:
         if stated is not None and stated.keys().isdisjoint(KINDS):
             raise UsageError(f"a study states its cases under {', '.join(KINDS)}, as {{'zip': {{'NAME': values}}}}")
         if keep not in (None, *KEPT):
-            raise UsageError(
-                f"keep must be one of {', '.join(KEPT)}, not {keep!r}; a study that is stated may have names"
-            )
+            kinds = f"keep must be one of {', '.join(KEPT)}, not {keep!r}"
+            raise UsageError(f"{kinds}; a study that is stated may have names")
         request, where = StudyRequest(name, stated, keep), None if folder is None else Path(folder)
         return planned(file, request, settings, where, "mbsim_cli.sweep", self._listener, force=force)
 
@@ -502,10 +491,8 @@ class Model:
         if problem.options.natural:
             raise UsageError("natural coordinates have no second derivatives; take coordinates of joints")
         if problem.options.analysis == "forward_dynamics" and bends(problem):
-            corners = (
-                "where the motion passes a corner of a force, as of max, abs or if, second derivatives lack a term"
-            )
-            warn(f"{corners}; smooth the corner over several steps", stacklevel=3)
+            corner = "where the motion passes a corner of a force, as of max, abs or if"
+            warn(f"{corner}, second derivatives lack a term; smooth the corner over several steps", stacklevel=3)
         columns = [hessian_vector(plan.assembled, name, d, self._listener) for d in directions.T.astype(float)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 

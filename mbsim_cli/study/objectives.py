@@ -111,9 +111,6 @@ class At(Final):
         return Uncertainty(errors + self.drift, self._sizes)
 
 
-# Integrals over time, and means.
-
-
 class Integral(Stream):
     """Integral over time."""
 
@@ -211,9 +208,6 @@ class Mean(Integral):
         return (super().gradient - self.by_end(self.value)) / self._duration
 
 
-# Expressions of other objectives.
-
-
 class Expression:
     """Expression of other objectives."""
 
@@ -253,8 +247,7 @@ class Expression:
 
     @property
     def gradient(self):
-        total = np.zeros(self.p)
-        found = self.objective.integrand.linearised(*self._arguments())
+        total, found = np.zeros(self.p), self.objective.integrand.linearised(*self._arguments())
         for name, partial in found.by_sensor.items():
             total = total + partial[0, 0] * self.parts[name].gradient
         explicit = found.by_parameter
@@ -279,9 +272,6 @@ class Minimum(Expression):
         """The smallest value at a time point, which a smooth minimum approximates."""
         (part,) = self.parts.values()
         return -part.largest if hasattr(part, "largest") else None
-
-
-# Numbers of a mode.
 
 
 class Modal:
@@ -327,9 +317,6 @@ class Modal:
         return []
 
 
-# Numbers of a frequency response.
-
-
 class OfResponse(Modal):
     """Gain or phase from an input to an output, at a frequency or where the gain is largest."""
 
@@ -358,8 +345,6 @@ class OfResponse(Modal):
         self.gradient = gradient[: self.p]
 
 
-# Accumulators of one run.
-
 _ALONG_TIME = {"integral": Integral, "mean": Mean, "final": Final, "at": At}
 Accumulator = Stream | Expression | Modal
 _OF_OTHERS = {"expression": Expression, "rms": Expression, "minimum": Minimum}
@@ -387,9 +372,6 @@ def accumulators(objectives: Iterable[Objective], p: int, course: Course | None 
     """Accumulators of objectives of one run, by name."""
     course = Course() if course is None else course
     return {objective.name: accumulator(objective, p, course) for objective in objectives}
-
-
-# Objectives with other parameters.
 
 
 def by_few(objective: Objective, chosen: Sequence[int]) -> Objective:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
     from mbsim_cli.study.automatic_step import StepChoice
 
-# Timing.
-
 
 @dataclass
 class Timing:
@@ -48,9 +46,6 @@ class Timing:
             spent = perf_counter() - start
             setattr(self, name, getattr(self, name) + spent - self._within)
             self._within = around + spent
-
-
-# The plan of a run.
 
 
 class Plan(NamedTuple):
@@ -160,9 +155,6 @@ def located(assembled: "Assembled", listener: Listener) -> "Assembled":
     from mbsim_cli.study.event_times import locate  # few models have any
 
     return locate(assembled, listener)
-
-
-# Analyses with changed parameters, for numerical derivatives.
 
 
 def added(model_file: ModelFile, changes: Mapping[str, float]) -> dict[str, str]:

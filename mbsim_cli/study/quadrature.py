@@ -11,8 +11,6 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.solve.blocks import SHARES, WEIGHTS
 from mbsim_cli.solve.breakpoints import WHOLE
 
-# The time points of a run, block by block, with their weights in integrals and in the errors of integrals.
-
 TIMES = 5  # last time points that are saved for extrapolation
 
 
@@ -40,10 +38,8 @@ class Course:
         self.intervals = 0
         self.jumps: Sequence[Jump] = ()  # at which integrals are split
         self.ahead: np.ndarray | None = None  # (1 + p,) time by which the motion and its derivatives are ahead, s
-        self._latest: tuple[np.ndarray | None, TimePoints] = (
-            None,
-            TimePoints(0, *np.zeros((2, 0)), *np.zeros((2, 2, 0))),
-        )
+        none = TimePoints(0, *np.zeros((2, 0)), *np.zeros((2, 2, 0)))
+        self._latest: tuple[np.ndarray | None, TimePoints] = None, none
 
     def points(self, time: np.ndarray, shift: np.ndarray | None) -> TimePoints:
         """Append the times (B,) of a block; a second call with the same array returns the same time points.
@@ -179,12 +175,7 @@ class Integrals:
         self._ends = np.concatenate([shrink * self._ends[:, :-1], rows[:, -3:]], axis=1)[:, -3:]
 
     def add_inside(
-        self,
-        length: np.ndarray,
-        rows: np.ndarray,
-        split: Sequence[int] = (),
-        corners: Sequence[int] = (),
-        shrink: float = 1.0,
+        self, length: np.ndarray, rows: np.ndarray, split: Sequence[int], corners: Sequence[int], shrink: float = 1.0
     ) -> None:
         """Add time points inside steps, with weights ``length`` (B,); earlier sums are multiplied by ``shrink``.
 
@@ -208,9 +199,8 @@ class Integrals:
         errors = self.sums[1:].copy()
         if intervals % 2:  # an interval without a partner: half of the last pair's error
             before, middle, end = self._ends.T
-            bend = (
-                before - 2.0 * middle + end if self._lengths.all() and not self.is_split else 0.0
-            )  # not across a jump
+            is_smooth = self._lengths.all() and not self.is_split  # no jump is between the three
+            bend = before - 2.0 * middle + end if is_smooth else 0.0
             errors[0] += self._lengths[-1] * ((end - middle) / 6.0 + bend / 12.0)
         return errors
 

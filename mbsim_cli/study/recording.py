@@ -23,8 +23,6 @@ from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, Timing, plan_run
 from mbsim_cli.study.run import Outcome, run
 
-# Runs that write a result file meanwhile.
-
 NO_BOUNDS = (float("nan"), float("nan"))
 
 
@@ -132,13 +130,11 @@ def origin_of(plan: Plan, command: str) -> Origin:
         overrides=plan.settings.overrides,
         options={name: value for name, value in asdict(options).items() if value is not None},
     )
+    values, bounds = [p.value for p in plan.parameters], [p.bounds or NO_BOUNDS for p in plan.parameters]
     return Origin(
         plan.named.problem.names,
         plan.assembled.sensor_rows,
-        Parameters(
-            [parameter.value for parameter in plan.parameters],
-            [parameter.bounds or NO_BOUNDS for parameter in plan.parameters],
-        ),
+        Parameters(values, bounds),
         provenance,
         every=options.output_interval,
         times=round(options.duration / options.step) // options.output_interval + 2,
@@ -155,21 +151,11 @@ def findings_of(outcome: Outcome) -> Findings:
     objectives, fields, values = [], [], values_of(plan.parameters)
     for objective in plan.assembled.objectives:
         name, result = objective.name, outcome.results[objective.name]
-        objectives.append(
-            ObjectiveResult(
-                name,
-                result.value,
-                objective.unit,
-                result.gradient,
-                plan.method,
-                objective.description,
-                result.uncertainty.reported(result.value, result.gradient, values),
-                result.undefined,
-                multipliers.flags(objective),
-                outcome.by_fields.get(name, {}),
-                outcome.estimates.by_fields.get(name, {}),
-            )
-        )
+        numbers = result.value, objective.unit, result.gradient, plan.method, objective.description
+        errors = result.uncertainty.reported(result.value, result.gradient, values)
+        of_fields = outcome.by_fields.get(name, {}), outcome.estimates.by_fields.get(name, {})
+        flags = multipliers.flags(objective)
+        objectives.append(ObjectiveResult(name, *numbers, errors, result.undefined, flags, *of_fields))
     for field in plan.assembled.fields:  # on the meshes of their bodies
         mesh = field.body.mesh()
         assert mesh is not None  # bodies with fields have one
@@ -200,8 +186,6 @@ def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Lis
         leaving(stop, partial=str(partial))
         listener.warn(f"mbsim: the result up to t = {writer.end:g} s is kept in {partial}")
 
-
-# Results in memory, with the paths of result files.
 
 COMMAND = "mbsim_cli.run"
 

@@ -30,8 +30,6 @@ from mbsim_cli.spec.reading.messages import suggest
 from mbsim_cli.spec.reading.source import join
 from mbsim_cli.system import judged
 
-# Flexible bodies in files of standard input data: reading either kind, and what a file holds.
-
 ASCII = ".sid_fem"
 HDF5_NAME = ".sid.h5"
 VTU = ".vtu"
@@ -79,12 +77,8 @@ def kind_of(path: Path) -> Kind:
     if path.suffix.lower() == ASCII:
         return Kind(_write_text, True, lambda sid: _OF_TEXT[bool(sid.design)])
     if path.suffix.lower() == VTU:
-        return Kind(
-            _write_mesh,
-            False,
-            lambda _: "a .vtu file shows the mesh with its shapes and fields, and nothing reads it back",
-            is_vtk,
-        )
+        warning = "a .vtu file shows the mesh with its shapes and fields, and nothing reads it back"
+        return Kind(_write_mesh, False, lambda _: warning, is_vtk)
     if not path.name.endswith(HDF5_NAME):
         raise UsageError(f"-o {path}: standard input data end in {HDF5_NAME} or .SID_FEM, a mesh for viewers in .vtu")
     return Kind(sid_file.write_sid, True)
@@ -124,9 +118,6 @@ def described(sid: StandardInput, file: str) -> dict[str, Any]:
         "design": list(sid.design),
         "warnings": list(sid.warnings),
     }
-
-
-# A flexible body whose standard input data a file brings: what the model chooses of them, and where it moves them.
 
 
 def supplied_by_file(model_file: ModelFile, name: str, numbers: Numbers) -> Supplied:
@@ -190,9 +181,6 @@ def _unmoved(given: StandardInput, spec: FlexibleFile, numbers: Numbers) -> dict
         De = real.matrix(at.Me.M0 + 1j * STEP * along.Me.M0, at.Ke.M0 + 1j * STEP * along.Ke.M0)
         unmoved[key] = replace(along, De=Taylor(np.imag(De) / STEP))
     return unmoved
-
-
-# Flexible bodies of a model to standard input data, with derivatives by the parameters that they depend on.
 
 
 def flexible_bodies(model_file: ModelFile) -> list[str]:

@@ -104,10 +104,7 @@ def _basis(count: int) -> np.ndarray:
     return np.round(2.0 * np.linalg.inv(conditions)) / 2.0  # all of them are halves of whole numbers
 
 
-# The result of a run, as Python programs see it: objectives with gradients, histories, warnings.
-
 SECTIONS = ("", "sensors/", "coordinates/", "multipliers/", "diagnostics/")  # where short names are looked for
-
 ALONG_TIME = "sensitivity='ddm' computes those of sensors, coordinates and lambda"
 
 
@@ -225,9 +222,8 @@ class Result(Mapping[str, np.ndarray]):
     def at(self, times: Sequence[float] | np.ndarray, name: str, *, rate: bool = False) -> np.ndarray:
         """A history or column at times (M,) of your own, s: (M, ...), interpolated between the rows of the result.
 
-        With ``rate`` the derivative by time of this interpolation.
-
-        Raises KeyError for another name, UsageError for times outside of the run.
+        With ``rate`` the derivative by time of this interpolation. Raises KeyError for another name, UsageError for
+        times outside of the run.
         """
         place = self._place(name)
         return _as_named(name, place, self._between(times, rows_of(place.path), rate)).values
@@ -275,15 +271,10 @@ class Result(Mapping[str, np.ndarray]):
         found = {}
         for name, entry in self.report["objectives"].items():
             gradient = entry.get("gradient", {})
-            found[name] = ObjectiveValue(
-                float(entry["value"]),
-                entry["unit"],
-                np.array(list(gradient.values()), dtype=float),
-                tuple(gradient),
-                entry.get("undefined", {}),
-                tuple(entry.get("flags", ())),
-                self.record.by_fields.get(name, {}),
-            )
+            derivatives = np.array(list(gradient.values()), dtype=float), tuple(gradient)
+            reasons = entry.get("undefined", {}), tuple(entry.get("flags", ()))
+            by_fields = self.record.by_fields.get(name, {})
+            found[name] = ObjectiveValue(float(entry["value"]), entry["unit"], *derivatives, *reasons, by_fields)
         return Named("objective", found)
 
     @property
@@ -335,13 +326,10 @@ class Result(Mapping[str, np.ndarray]):
         found = self.objectives
         parameters = next(iter(found.values())).parameters if found else ()
         head = "".join(f"<th>{escape(name)} [{escape(o.unit)}]</th>" for name, o in found.items())
-        rows = [("value", [o.value for o in found.values()])]
-        units = self.report["parameters"]
+        rows, units = [("value", [o.value for o in found.values()])], self.report["parameters"]
         rows += [(derivative_by(p, units[p]["unit"]), [o.by(p) for o in found.values()]) for p in parameters]
-        body = "".join(
-            f"<tr><th>{escape(title)}</th>{''.join(f'<td>{number:.8g}</td>' for number in numbers)}</tr>"
-            for title, numbers in rows
-        )
+        texts = ((escape(title), "".join(f"<td>{number:.8g}</td>" for number in numbers)) for title, numbers in rows)
+        body = "".join(f"<tr><th>{title}</th>{numbers}</tr>" for title, numbers in texts)
         warnings = "".join(f"<p>warning: {escape(warning)}</p>" for warning in self.warnings)
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{warnings}"
 
@@ -365,8 +353,6 @@ def _as_named(name: str, place: Entry, whole: Stored) -> Stored:
     values, axes = place.sign * whole.values[:, column], (whole.axes[0], *whole.axes[2:])
     return Stored(values, axes, units[0] if units else whole.unit, units)
 
-
-# Differences of a model and measurements for least squares: values, and their Jacobian from the same run.
 
 METHOD = "ddm"  # which differentiates histories
 

@@ -143,10 +143,8 @@ class _Tree:
         """Put a body on a floating or spherical joint where it begins: formats know its pose, not its coordinates."""
         first, second = np.array(R_P, dtype=float), np.array(R_C, dtype=float)
         shifts = [of for of, column in zip(start, columns, strict=True) if column.kind in TRANSLATIONS]
-        shift, velocity = np.array(shifts or [(0.0, 0.0)] * 3).T
-        e, rates = np.array(
-            [of for of, column in zip(start, columns, strict=True) if column.kind not in TRANSLATIONS]
-        ).T
+        turns = [of for of, column in zip(start, columns, strict=True) if column.kind not in TRANSLATIONS]
+        (shift, velocity), (e, rates) = np.array(shifts or [(0.0, 0.0)] * 3).T, np.array(turns).T
         turned = rotation_of(e)
         spin = 2.0 * (e[0] * rates[1:] - rates[0] * e[1:] + np.cross(e[1:], rates[1:]))
         if shifts and columns[0].kind not in TRANSLATIONS:  # backwards the rotation acts before the shift
@@ -236,9 +234,8 @@ class _Forces:
             return True
         if spec.type == "drive":
             self._robot.motors.append(Motor(name, joint.name, 1.0))
-            self._robot.remarks.append(
-                f"{name} is stated as a motor of {joint.name}, whose control is its force; its value is not"
-            )
+            motor = f"{name} is stated as a motor of {joint.name}, whose control is its force"
+            self._robot.remarks.append(f"{motor}; its value is not")
             return True
         return False
 

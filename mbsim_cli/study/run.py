@@ -103,19 +103,15 @@ class Outcome:
         """The motion's discretisation error, as far as it is known, and the source of estimates for objectives."""
         choice = self.plan.step_choice
         sources = {"second_step": self.estimates.step, "gradients": self.estimates.reason}
-        return (
-            discretisation.of_motion(self.diagnostics.resolution)
-            | (choice.report if choice else {})
-            | {key: entry for key, entry in sources.items() if entry is not None}
-        )
+        found = discretisation.of_motion(self.diagnostics.resolution) | (choice.report if choice else {})
+        return found | {key: entry for key, entry in sources.items() if entry is not None}
 
     @property
     def _relative_by_fields(self) -> dict[str, dict[str, float]]:
         """Estimated errors of derivatives by fields, relative to their norm, by objective and field."""
+        norm = discretisation.relative_norm
         return {
-            name: {
-                given: discretisation.relative_norm(off, self.by_fields[name][given]) for given, off in fields.items()
-            }
+            name: {given: norm(off, self.by_fields[name][given]) for given, off in fields.items()}
             for name, fields in self.estimates.by_fields.items()
         }
 
@@ -234,8 +230,6 @@ def _differences(
     pairs = zip(results.items(), gradients, strict=True)
     return {name: result._replace(gradient=g, undefined=undefined) for (name, result), g in pairs}, steps
 
-
-# The influence of each number of a model on objectives: the derivative times one per cent of the number.
 
 PERCENT = 0.01
 

@@ -107,8 +107,6 @@ class Spread:
         return np.where(constant & constant[0], spread, 0.0)
 
 
-# The integrand of an objective at the time points of a block.
-
 APART = 1e-12  # of the largest value of a sensor: more than its round-off
 
 
@@ -189,9 +187,6 @@ class Scale:
     def _of(self, by_sensor: Mapping[str, np.ndarray]) -> float:
         found = sum(np.abs(partial[-1]).sum() * self._largest[name] for name, partial in by_sensor.items())
         return float(found) if np.isfinite(found) else 0.0
-
-
-# The base of all objectives along time: their signals, joined block to block, and the end of a run.
 
 
 class SplitWeights(NamedTuple):

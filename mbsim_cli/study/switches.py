@@ -245,9 +245,8 @@ class Switches:
             sizes = [np.nansum(np.abs(partial)) * self._sensors[name] for name, partial in partials.items()]
             self._round_off[k] = ROUND_OFF * np.nan_to_num(sum(sizes), posinf=0.0)
             large = np.abs(number) > 0.5 * max(STEADY * self._largest[k], self._round_off[k])
-            found[:, :, k] = _settled(
-                np.sign(number), large, [0.0, 0.0] if begin is None else begin[:, k].tolist(), exact
-            )
+            before = [0.0, 0.0] if begin is None else begin[:, k].tolist()
+            found[:, :, k] = _settled(np.sign(number), large, before, exact)
         return found
 
     def _split(self, intervals: Intervals, watched: Any, signs: np.ndarray) -> Splits | None:
@@ -261,15 +260,12 @@ class Switches:
         apart = (np.diff(passage.which) != 0) | (np.diff(passage.shares.real) > passage.beside[1:])
         passage = Passage(*(each[np.append(True, apart)[: len(order)]] for each in passage))
         sides = [np.clip(passage.shares.real + side * passage.beside, passage.first, 1.0) for side in (BEFORE, BEHIND)]
-        before, behind = (self._choices(intervals, passage.which, side) for side in sides)
+        choices = self._objective.integrand.choices
+        before, behind = (choices(*self._inputs(intervals, passage.which, side)) for side in sides)
         changed = (before != behind).any(axis=1)
         if not changed.any():
             return None
         return self._of(intervals, Passage(*(each[changed] for each in passage)), (before[changed], behind[changed]))
-
-    def _choices(self, intervals: Intervals, which: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self._objective.integrand.choices(*self._inputs(intervals, which, shares))
-        return found
 
     def _passed(self, k: int, intervals: Intervals, watched: np.ndarray, signs: np.ndarray) -> Passage:
         """Where switch k, with these signs (c, s) at shares (s,), passes zero."""
@@ -358,7 +354,8 @@ class Switches:
         for choice, part, sign in zip(choices, parts, (BEFORE, BEHIND), strict=True):
             # the rule on a part of the interval, in place of its points that lie there
             here = np.where(there == (part == BEHIND), rule.weights, 0.0)
-            end = _within(passage.shares + part * beside)[:, None]
+            end = passage.shares + part * beside
+            end = (end - end.real + np.clip(end.real, 0.0, 1.0))[:, None]  # whose real part is between 0 and 1
             long, points = (1.0 - end, end + (1.0 - end) * rule.shares) if part == BEHIND else (end, end * rule.shares)
             at = np.hstack([points, np.where(here, rule.shares, end)])
             weights = part * sign * np.hstack([long * rule.weights, -here])
@@ -369,22 +366,11 @@ class Switches:
         every, of_points, of_share, moving, values, by_sensor, by_parameter, rate = columns
         near, m = intervals.sensors[rows][:, :, self.read], len(rule.nodes)
         terms = [rule.last_term(every.ravel(), without).reshape(n, 4 * r, m) for without in (0, 1)]
-        return Splits(
-            (rule.basis(passage.shares.real) * intervals.time[rows]).sum(axis=1),
-            rows,
-            rule.basis(every.ravel()).reshape(n, 4 * r, m),
-            length * of_points,
-            length * of_share,
-            moving,
-            values,
-            by_sensor,
-            by_parameter,
-            rate,
-            passage.by_sensor,
-            passage.by_parameter,
-            passage.late,
-            np.stack([np.einsum("nkw,nkm,nmw->nk", by_sensor, term, near) for term in terms], axis=1),
-        )
+        last_terms = np.stack([np.einsum("nkw,nkm,nmw->nk", by_sensor, term, near) for term in terms], axis=1)
+        moments = (rule.basis(passage.shares.real) * intervals.time[rows]).sum(axis=1)
+        basis, weights = rule.basis(every.ravel()).reshape(n, 4 * r, m), (length * of_points, length * of_share)
+        of_formulas, of_share = (values, by_sensor, by_parameter, rate), (passage.by_sensor, passage.by_parameter)
+        return Splits(moments, rows, basis, *weights, moving, *of_formulas, *of_share, passage.late, last_terms)
 
     def _of_formulas(self, intervals: Intervals, which: np.ndarray, points: np.ndarray, choices: np.ndarray) -> Any:
         """As ``_linearised``, at points (N, k) of intervals (N,), of the formulas with choices (N, .)."""
@@ -393,17 +379,14 @@ class Switches:
         found = [np.zeros((n, k, *shape), points.dtype) for shape in shapes]
         for each in set(map(tuple, choices.tolist())):
             some = np.flatnonzero((choices == each).all(axis=1))
-            new = self._linearised(self._formula(each), intervals, np.repeat(which[some], k), points[some].ravel())
+            if each not in self._frozen:
+                self._frozen[each] = self._objective.integrand.frozen(each)
+            new = self._linearised(self._frozen[each], intervals, np.repeat(which[some], k), points[some].ravel())
             types = (np.result_type(part, other) for part, other in zip(found, new, strict=True))
             found = [part.astype(dtype, copy=False) for part, dtype in zip(found, types, strict=True)]
             for part, other in zip(found, new, strict=True):
                 part[some] = other.reshape(len(some), k, *other.shape[1:])
         return found
-
-    def _formula(self, choices: tuple[int, ...]) -> Any:
-        if choices not in self._frozen:
-            self._frozen[choices] = self._objective.integrand.frozen(choices)
-        return self._frozen[choices]
 
 
 def _difference(splits: Splits, near: int, far: int) -> tuple[np.ndarray, ...]:
@@ -422,11 +405,6 @@ def _difference(splits: Splits, near: int, far: int) -> tuple[np.ndarray, ...]:
 def _fallen(last: np.ndarray, before_last: np.ndarray) -> np.ndarray:
     """Size of the terms behind the last of two (N,), if they go on to fall by the same ratio."""
     return last * np.minimum(np.divide(last, before_last, out=np.ones_like(last), where=before_last > 0.0), 1.0)
-
-
-def _within(shares: np.ndarray) -> np.ndarray:
-    """Shares whose real part is held between 0 and 1."""
-    return shares - shares.real + np.clip(shares.real, 0.0, 1.0)
 
 
 def _settled(signs: np.ndarray, large: np.ndarray, begin: Sequence[float], exact: bool) -> np.ndarray:

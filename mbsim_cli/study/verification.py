@@ -78,9 +78,6 @@ def scale_of(value: float) -> float:
     return abs(value) or 1.0
 
 
-# The analysis that ``mbsim check`` checks: its model file, its problem and its results.
-
-
 class Analysed(NamedTuple):
     """A model file with one analysis of it, and the objectives that this found."""
 
@@ -95,9 +92,6 @@ class Analysed(NamedTuple):
         """Relative and absolute tolerance of a check."""
         value = self.file.expressions.value
         return value(check.relative_tolerance).real, value(check.absolute_tolerance).real
-
-
-# Records of sensors, read at any time.
 
 
 class Recorder:
@@ -121,9 +115,6 @@ class Recorder:
             return values[nearest]
         near = around(times, time)
         return continuation(times[near], time).value @ values[near]
-
-
-# One comparison of a computed number or vector with its reference, and the rule that it passes by.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,13 +236,10 @@ def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[C
             size = max(abs(reference), 1e-3 * float(abs(weight) @ abs(block.torque[k])))
             source = f"central differences at t = {at:g} s, steps down to {numerical.step:.1e}"
             allowed = min(uncertain, UNCERTAIN_TORQUES * size)
-            row = compare(
-                computed[k], reference, TOLERANCE, allowed, size, source=source, parameter=parameter, **labels
-            )
+            labels |= {"source": source, "parameter": parameter}
+            row = compare(computed[k], reference, TOLERANCE, allowed, size, **labels)
             yield unless_undecided(row, uncertain, size, f"d {row.objective} / d {row.parameter}")
 
-
-# Gradients by complex step: one run a parameter, in complex numbers.
 
 CONVERGED = 1e-15  # tolerance under a complex step: the imaginary part converges one iteration after the real one
 
@@ -331,27 +319,18 @@ def along_direction(
         return found
 
     numerical = derivative(changed, 1.0, ENOUGH_ALONG)
-    for name, result, reference, error, chord in zip(
-        objectives, results, numerical.derivative, numerical.error, chords, strict=True
-    ):
+    labels: dict[str, Any] = {"model": str(analysed.path), "name": "numerical derivative", "kind": "numerical"}
+    source = f"central differences of whole analyses along random direction {seed}, step {numerical.step:.1e}"
+    labels |= {"parameter": f"direction {seed}", "source": source}
+    compared = zip(objectives, results, numerical.derivative, numerical.error, chords, strict=True)
+    for name, result, reference, error, chord in compared:
         gradient = result.gradient[list(parameters.values())]
         scale = max(float(np.linalg.norm(gradient * direction)), INSENSITIVE * max(size_of(result), float(chord)))
         apart = min(_apart(analysed, result, list(parameters.values()), direction), APART * scale)
         uncertain = LUCKY * float(error) + apart
         round_off = ROUND_OFF * result.uncertainty.scale if result.uncertainty else 0.0
-        row = compare(
-            gradient @ direction,
-            reference,
-            NUMERICAL_TOLERANCE,
-            min(LUCKY * float(error), UNCERTAIN * scale) + round_off,
-            scale,
-            model=str(analysed.path),
-            name="numerical derivative",
-            kind="numerical",
-            objective=name,
-            parameter=f"direction {seed}",
-            source=f"central differences of whole analyses along random direction {seed}, step {numerical.step:.1e}",
-        )
+        allowed = min(LUCKY * float(error), UNCERTAIN * scale) + round_off
+        row = compare(gradient @ direction, reference, NUMERICAL_TOLERANCE, allowed, scale, objective=name, **labels)
         yield unless_undecided(row, uncertain, scale, f"d {name} / d direction {seed}")
 
 
@@ -443,9 +422,6 @@ def _repeated(method: str, analysed: Analysed, listener: Listener) -> Mapping[st
     return evaluate(other.problem, other.objectives, listener=listener)
 
 
-# Comparisons with what a model file states of itself: values, gradients, structure.
-
-
 def references(analysed: Analysed, recorder: Recorder) -> Iterator[Comparison]:
     """Compare objectives with their gradients, sensors that were recorded, and the mechanism's structure."""
     value = analysed.file.expressions.value
@@ -503,9 +479,6 @@ def references_by_elements(analysed: Analysed, listener: Listener) -> Iterator[C
             reference = [analysed.file.expressions.value(number) for number in elements.values()]
             chosen = computed[[int(element) for element in elements]]
             yield compare(chosen, reference, *analysed.tolerances(check), parameter=field, **labels)
-
-
-# The checks of one file by ``mbsim check``: the file's own references, and an independent numerical derivative.
 
 
 def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> list[Comparison]:
