@@ -76,9 +76,8 @@ def stated_option(model_file: ModelFile, settings: Settings, name: str) -> Any:
     return getattr(settings, name) or getattr(model_file.analysis, name, None)
 
 
-# Costs of gradients by the direct method and the adjoint, relative to the time of the analysis without gradients.
-#
-# Both methods handle eight columns at once: parameters or objectives. The factors are mean times measured by
+# Costs of gradients by the direct method and the adjoint, relative to the time of the analysis without gradients. Both
+# handle eight columns at once: parameters or objectives. The factors are mean times measured by
 # ``benchmarks/adjoint.py`` for mechanisms of 5 to 43 coordinates, without the work that both methods share.
 
 TOGETHER = 8

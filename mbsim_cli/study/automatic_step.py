@@ -162,10 +162,9 @@ class _Search:
         why = f"the relative error of {self._worst} is still {self._error:.1e}" if known else self._worst
         least = f"tolerance down to {number:.3g}" if self._by_tolerance else f"step down to {number:.3g} s"
         slow = "; forces or integrands have corners, at which derivatives converge slowly" if self._has_corners else ""
-        raise AnalysisError(
-            f"no {least} keeps to the accuracy {self.accuracy:g}: {why}; try a larger accuracy or a "
-            f"shorter duration, and look for an unstable motion or a number that should be zero{slow}"
-        )
+        causes = f"an unstable motion or a number that should be zero{slow}"
+        missed = f"no {least} keeps to the accuracy {self.accuracy:g}: {why}"
+        raise AnalysisError(f"{missed}; try a larger accuracy or a shorter duration, and look for {causes}")
 
     def problem_at(self, number: float) -> Problem:
         """The problem with this step, s, or this tolerance."""

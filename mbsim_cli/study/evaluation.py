@@ -169,10 +169,7 @@ class SensorAdjoints:
 
 
 class Gradient(NamedTuple):
-    """A value and its derivatives (p,) by the parameters of the analysis, and their estimated discretisation errors.
-
-    Derivatives by ``undefined`` parameters are NaN, for a reason.
-    """
+    """A value and its derivatives (p,), with errors; those by ``undefined`` parameters are NaN for a reason."""
 
     value: float
     gradient: np.ndarray
@@ -185,10 +182,7 @@ class Gradient(NamedTuple):
 
 
 def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
-    """Every time point of the analysis that the problem asks for; ``theta`` may replace the numbers of a simulation.
-
-    A ``tape`` keeps what an adjoint needs.
-    """
+    """Every time point of an analysis; ``theta`` may replace its numbers, a ``tape`` keeps what an adjoint needs."""
     last = -1.0
     try:
         for block in solved(problem, theta, tape):
@@ -255,28 +249,20 @@ def evaluate(
                 uncertainty = uncertainty.with_gradient(np.full(len(gradient), off), adjoint.sizes.get(name))
             if not resolution.enough:
                 uncertainty = uncertainty._replace(errors=np.full(len(uncertainty.errors), np.nan))
-        own = {}
-        if why := each.reason:
-            own = {parameter: why for parameter, d in zip(names, gradient, strict=True) if np.isnan(d)}
-        results[name] = Gradient(
-            float(each.value),
-            masked(gradient, names, reasons),
-            uncertainty,
-            own | reasons | (_jump_reasons(problem, gradient, reasons) if forward and np.isnan(gradient).any() else {}),
-            adjoint.error if adjoint else 0.0,
-            adjoint.moved.get(name) if adjoint else None,
-            None if largest is None else float(largest),
-            each.has_corners,
-        )
+        lacks = np.isnan(gradient)
+        why: dict[str, str] = {}
+        if each.reason:
+            why = {parameter: each.reason for parameter, d in zip(names, lacks, strict=True) if d}
+        why |= reasons
+        if forward and lacks.any():  # where samples jump on output times
+            jumps = [(names[k], reason) for _, columns, reason in jumped(problem) for k in columns if lacks[k]]
+            why |= {parameter: reason for parameter, reason in jumps if parameter not in reasons}
+        of_adjoint = (adjoint.error, adjoint.moved.get(name)) if adjoint else (0.0, None)
+        largest, gradient = None if largest is None else float(largest), masked(gradient, names, reasons)
+        numbers = float(each.value), gradient, uncertainty
+        results[name] = Gradient(*numbers, why, *of_adjoint, largest, each.has_corners)
     require_finite(problem, results, unknown.objectives)
     return results
-
-
-def _jump_reasons(problem: Problem, gradient: np.ndarray, known: Mapping[str, str]) -> dict[str, str]:
-    """Why derivatives are NaN where samples jump on output times, by parameter; without ``known`` ones."""
-    lacks, names = np.isnan(gradient), problem.names.parameters
-    found = {names[k]: reason for _, columns, reason in jumped(problem) for k in columns if lacks[k]}
-    return {name: reason for name, reason in found.items() if name not in known}
 
 
 def by_fields(fields: "Sequence[DensityField]", results: Mapping[str, Gradient]) -> dict[str, dict[str, np.ndarray]]:
@@ -298,10 +284,7 @@ def accumulated(
     listener: Listener = SILENT,
     adjoint: Adjoint | None = None,
 ) -> dict[str, Accumulator]:
-    """Run the analysis once; return the accumulators of the objectives by name.
-
-    With an ``adjoint`` their derivatives are those at a fixed motion. The listener is polled after each block.
-    """
+    """Run the analysis once; return the objectives' accumulators by name, with an ``adjoint`` at a fixed motion."""
     found = adjoint.accumulators if adjoint else accumulators(objectives, problem.theta_rho.shape[1])
     with np.errstate(all="ignore"):  # the caller reports numbers that are not finite
         for block in blocks_of(problem, theta, adjoint.tape if adjoint else None):
@@ -329,8 +312,6 @@ def require_finite(problem: Problem, results: Mapping[str, Gradient], unknown: C
             continue
         why = "on this motion its expression may have no derivative, as a distance of zero has none"
         if options.adaptive and not options.implicit and options.error_control == "motion":
-            why += (
-                f", or derivatives grow without bound along the steps of {options.integrator}, which the motion alone "
-                "chooses: try integrator: esdirk"
-            )
+            grow = f"derivatives grow without bound along the steps of {options.integrator}"
+            why += f", or {grow}, which the motion alone chooses: try integrator: esdirk"
         raise AnalysisError(f"the gradient of objective {name} is not a finite number; {why}")

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.objectives import outputs_of
+from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import UsageError, option, require_names
-
-if TYPE_CHECKING:
-    from mbsim_cli.assembly.problem import Assembled
 
 
 @dataclass(frozen=True)
@@ -65,10 +64,9 @@ class StateSpace:
 
 
 def linearized(
-    assembled: "Assembled", at: str | float, inputs: Sequence[str], outputs: Sequence[str] | None
+    assembled: Assembled, at: str | float, inputs: Sequence[str], outputs: Sequence[str] | None
 ) -> StateSpace:
     """The state space of an assembled model; raises UsageError and AnalysisError."""
-    from mbsim_cli.assembly.objectives import outputs_of
     from mbsim_cli.solve.linear.equations import at_equilibrium, at_start, at_time
     from mbsim_cli.solve.linear.modes import found_at
     from mbsim_cli.solve.linear.state_space import inputs_of, state_space, with_expressed

@@ -8,10 +8,12 @@ the start of a run, so nothing further is compiled. Paper 000, equations (4)-(20
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.problem import Assembled
 from mbsim_cli.errors import AnalysisError, UsageError, require_names
 from mbsim_cli.kernels.algorithms.equations.signals import SETTLED
 from mbsim_cli.kernels.compiler.jit import bound
@@ -25,9 +27,6 @@ from mbsim_cli.solve.initial import LOADED_ITERATIONS, assemble, forces_by_multi
 from mbsim_cli.solve.redundancy import in_units, rank_and_pivots
 from mbsim_cli.spec.geometry import Geometry, carries
 from mbsim_cli.spec.reading.messages import unknown
-
-if TYPE_CHECKING:
-    from mbsim_cli.assembly.problem import Assembled
 
 Array = np.ndarray
 SINGULAR = "the accelerations cannot be found: is there a coordinate that no mass or inertia resists?"
@@ -99,7 +98,7 @@ class Mechanics:
     Angles between bodies are read within half a turn of their values at the start.
     """
 
-    def __init__(self, assembled: "Assembled"):
+    def __init__(self, assembled: Assembled):
         """Take an assembled model; raises AnalysisError where the mechanism cannot be assembled."""
         from scipy.linalg.lapack import dgesv  # slow to import
 
@@ -146,8 +145,8 @@ class Mechanics:
 
     def _require_forces(self) -> None:
         if self._loaded:
-            what = "forces depend on multipliers here, or friction on loads (dynamic)"
-            raise AnalysisError(f"{what}; only accelerations, steps and runs solve for these")
+            but = "only accelerations, steps and runs solve for these"
+            raise AnalysisError(f"forces depend on multipliers here, or friction on loads (dynamic); {but}")
 
     def _vector(self, name: str, values: Any) -> Any:
         found = np.asarray(values, dtype=float)
@@ -311,13 +310,11 @@ class Mechanics:
         move()
         x, m = pose.copy(), motion.copy()
         R = x[:, 3:].reshape(-1, 3, 3)
-        found = Motion(names, x[:, :3], R, m[:, :3], m[:, 3:6], m[:, 6:9], m[:, 9:], jacobian.copy())
+        found = names, x[:, :3], R, m[:, :3], m[:, 3:6], m[:, 6:9], m[:, 9:], jacobian.copy()
         if vary is None:
-            return found
+            return Motion(*found)
         vary()
-        w = 2 * self._n + self._p
-        d_pose, d_velocity, d_acceleration = (d[..., :w].copy() for d in varied)
-        return found._replace(d_pose=d_pose, d_velocity=d_velocity, d_acceleration=d_acceleration)
+        return Motion(*found, *(d[..., : 2 * self._n + self._p].copy() for d in varied))
 
     def _placed(self, asked: tuple[str, ...] | None, derivatives: bool) -> _Places:
         tree, theta, n = self._problem.model.tree, self._theta, self._n
@@ -340,8 +337,6 @@ class Mechanics:
         return found
 
     def _read_place(self, name: str) -> tuple[int, Array, Array]:
-        from mbsim_cli.assembly.parameters.numbers import Numbers
-
         file, (body, _, point) = self._assembled.model_file, name.partition(".")
         if body not in self.bodies:
             raise UsageError(unknown("body", body, self.bodies))
@@ -402,12 +397,8 @@ class Mechanics:
         if len(at.angles):
             at.work.kin.expected[at.angles] = self._expected[at.angles]
         at.evaluate(t)
-        own = rate_out[1]
-        if load is None:
-            np.negative(at.work.eq.G, out=own)
-        else:
-            np.subtract(load, at.work.eq.G, out=own)
-        self._solve(at.out.M, own)
+        rate_out[1] = -at.work.eq.G if load is None else load - at.work.eq.G
+        self._solve(at.out.M, rate_out[1])
 
     def _solve(self, M: Array, x_out: Array) -> None:
         """Solve M x = x_out in place; numpy's function takes three times as long for some seven unknowns."""

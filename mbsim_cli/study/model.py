@@ -44,18 +44,13 @@ PARAMETERS = "parameters"  # the keyword that takes values by name, whatever the
 
 
 def require_distinct(replaced: Mapping[str, Any], names: Collection[str]) -> None:
-    """Raise UsageError for an option among keyword arguments that is one of the ``names`` of parameters, too.
-
-    With ``parameters`` beside it, it is the option.
-    """
+    """Raise UsageError for an option among keyword arguments that is one of the ``names`` of parameters, too."""
     if PARAMETERS in replaced:
-        return
+        return  # names beside it are those of options
     for name in OPTIONS:
         if replaced.get(name) is not None and name in names:
-            raise UsageError(
-                f"{name!r} is an option and a parameter of the file; parameters={{{name!r}: ...}} sets the parameter, "
-                f"and {name}=... beside parameters={{}} is the option"
-            )
+            both = f"{name!r} is an option and a parameter of the file; parameters={{{name!r}: ...}} sets the parameter"
+            raise UsageError(f"{both}, and {name}=... beside parameters={{}} is the option")
 
 
 def options_in(replaced: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,11 +77,10 @@ def united(values: Mapping[str, Any], parameters: Any) -> dict[str, float]:
 
 def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
     """Values of parameters by name; raise UsageError for values that are not numbers."""
-    for name in values:
-        if not isinstance(name, str):
-            raise UsageError(f"parameters go by their names, not by {name!r}")
     found = {}
     for name, value in values.items():
+        if not isinstance(name, str):
+            raise UsageError(f"parameters go by their names, not by {name!r}")
         if (number := _number(value)) is None:
             option = nearest(name, OPTIONS)
             hint = f"; did you mean the option {option!r}?" if option else ""
@@ -219,10 +213,7 @@ class Model:
     def recorded(
         self, rho: Values | None, replaced: Mapping[str, Any], every: int | None = None, second_run: bool = True
     ) -> Result:
-        """The result of a run with every ``every``-th time point, None: as many as the file says.
-
-        Its errors are estimated by a second run, or not.
-        """
+        """The result of a run with every ``every``-th time point, None: as the file says; errors by a second run."""
         plan, timing = self._plan(rho, replaced)
         plan = plan._replace(second_run=second_run)
         record = MemoryRecord(plan, every)
@@ -389,8 +380,8 @@ class Model:
         if stated is not None and stated.keys().isdisjoint(KINDS):
             raise UsageError(f"a study states its cases under {', '.join(KINDS)}, as {{'zip': {{'NAME': values}}}}")
         if keep not in (None, *KEPT):
-            kinds = f"keep must be one of {', '.join(KEPT)}, not {keep!r}"
-            raise UsageError(f"{kinds}; a study that is stated may have names")
+            known = ", ".join(KEPT)
+            raise UsageError(f"keep must be one of {known}, not {keep!r}; a study that is stated may have names")
         request, where = StudyRequest(name, stated, keep), None if folder is None else Path(folder)
         return planned(file, request, settings, where, "mbsim_cli.sweep", self._listener, force=force)
 
@@ -399,9 +390,9 @@ class Model:
     ) -> tuple[float, np.ndarray]:
         """Value of an objective and its gradient (p,) by ``differentiated``, as ``scipy.optimize.minimize`` takes them.
 
-        ``rho`` as of ``run``. With several objectives one must be named.
-        Histories are not kept. The method is ddm unless ``sensitivity`` says otherwise; the gradient is in the unit of
-        the objective over those of the parameters. Raises what ``run`` does.
+        ``rho`` as of ``run``. With several objectives one must be named. Histories are not kept. The method is ddm
+        unless ``sensitivity`` says otherwise; the gradient is in the unit of the objective over those of the
+        parameters. Raises what ``run`` does.
         """
         require_distinct(replaced, self.parameters)
         name, _ = named_or_only(self.file.objectives, objective, "objective")

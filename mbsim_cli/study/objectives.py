@@ -351,10 +351,7 @@ _OF_OTHERS = {"expression": Expression, "rms": Expression, "minimum": Minimum}
 
 
 def accumulator(objective: Objective, p: int, course: Course | None = None) -> Accumulator:
-    """Accumulator of one objective: ``add(block, shift)``, then ``value``, ``gradient`` (p,) and ``uncertainty``.
-
-    Those of one run may share its ``course``.
-    """
+    """Accumulator of one objective: ``add(block, shift)``, then ``value``, ``gradient`` (p,) and ``uncertainty``."""
     if objective.kind in _OF_OTHERS:
         return _OF_OTHERS[objective.kind](objective, p, accumulators(objective.operands, p, course))
     if objective.mode is not None:

@@ -49,17 +49,13 @@ class Timing:
 
 
 class Plan(NamedTuple):
-    """All input of a run.
-
-    ``assembled`` is the model that is solved. ``named`` is the same model with the parameters of gradients, which
-    ``assembled`` lacks for the method fd.
-    """
+    """All input of a run."""
 
     model_file: ModelFile
     settings: Settings  # with a step in seconds
     method: str
-    named: "Assembled"
-    assembled: "Assembled"
+    named: "Assembled"  # the model with the parameters of gradients
+    assembled: "Assembled"  # the model that is solved, for the method fd without these parameters
     step_choice: "StepChoice | None" = None  # if the step or tolerance was automatic
     second_run: bool = False  # whether ``study.run`` may estimate errors by a second run
 

@@ -139,10 +139,7 @@ NO_CORNERS = np.zeros(0, bool)
 
 
 class Integrals:
-    """Integrals of rows (1 + p, B) over time, and their errors by quadrature and by the motion.
-
-    The first row is an integrand, the others its derivatives.
-    """
+    """Integrals over time of rows (1 + p, B), an integrand and its derivatives; errors by quadrature and by motion."""
 
     def __init__(self, p: int):
         self._squares = np.zeros(1 + p)  # of errors by quadrature across corners
@@ -210,11 +207,9 @@ class Integrals:
         return np.sqrt(self._squares)
 
 
-# From the last time point to the end of an analysis, where its duration is no whole number of steps.
-#
-# A signal is extrapolated by the polynomial through its last time points, over half a step at most. If the duration is
-# a whole number of steps nothing is added, but the derivatives of the extrapolated signal by the duration remain, so
-# that gradients by parameters of the duration are exact.
+# From the last time point to the end of an analysis a signal is extrapolated by the polynomial through its last time
+# points, over half a step at most. If the duration is a whole number of steps nothing is added, but the derivatives of
+# the extrapolated signal by the duration remain, so that gradients by parameters of the duration are exact.
 
 
 class Continuation(NamedTuple):
@@ -246,11 +241,9 @@ def _continuation(points: bytes, end: complex, is_complex: bool) -> Continuation
     return Continuation(powers @ basis, slopes @ basis / step, step * (beyond * powers / (power + 1)) @ basis)
 
 
-# Where signals jump at a time that parameters move, as accelerations do where the law of a force jumps.
-#
-# The interval with the jump is left to the polynomials through the time points on both sides, so that an integral moves
-# with the time of the jump. Steps of adaptive integrators end there: then derivatives by this time are left to them,
-# through time points inside steps.
+# Signals jump at times that parameters move, as accelerations do where the law of a force jumps. The interval with the
+# jump is left to the polynomials through the time points on both sides, so that an integral moves with the time of the
+# jump. Steps of adaptive integrators end there: derivatives by this time are left to them, through times inside steps.
 
 INSIDE = 2 * SHARES.size  # time points inside steps on each side
 

@@ -130,18 +130,13 @@ def origin_of(plan: Plan, command: str) -> Origin:
         overrides=plan.settings.overrides,
         options={name: value for name, value in asdict(options).items() if value is not None},
     )
-    values, bounds = [p.value for p in plan.parameters], [p.bounds or NO_BOUNDS for p in plan.parameters]
-    return Origin(
-        plan.named.problem.names,
-        plan.assembled.sensor_rows,
-        Parameters(values, bounds),
-        provenance,
-        every=options.output_interval,
-        times=round(options.duration / options.step) // options.output_interval + 2,
-        # derivatives by all numbers are too many
-        sensitivities=not plan.settings.all_numbers and plan.analysis.stores_sensitivities(problem),
-        inverse=plan.analysis.inverse,
-    )
+    parameters = Parameters([p.value for p in plan.parameters], [p.bounds or NO_BOUNDS for p in plan.parameters])
+    names = plan.named.problem.names, plan.assembled.sensor_rows
+    every = options.output_interval
+    times = round(options.duration / options.step) // every + 2
+    # derivatives by all numbers are too many
+    sensitivities = not plan.settings.all_numbers and plan.analysis.stores_sensitivities(problem)
+    return Origin(*names, parameters, provenance, every, times, sensitivities, plan.analysis.inverse)
 
 
 def findings_of(outcome: Outcome) -> Findings:
@@ -161,18 +156,11 @@ def findings_of(outcome: Outcome) -> Findings:
         assert mesh is not None  # bodies with fields have one
         values = mesh.fields[field.name]
         fields.append(FieldOnMesh(field.name, values, field.body.name, mesh.points, mesh.cells, mesh.kind))
-    return Findings(
-        objectives,
-        fields,
-        multipliers.descriptions,
-        multipliers.free,
-        multipliers.sensors | reactions.sensors,
-        outcome.warnings,
-        dict(health.work),
-        outcome.discretisation,
-        health.found if isinstance(health, ModalHealth) else None,
-        health.found if isinstance(health, ResponseHealth) else None,
-    )
+    free = multipliers.descriptions, multipliers.free, multipliers.sensors | reactions.sensors
+    of_run = outcome.warnings, dict(health.work), outcome.discretisation
+    modes = health.found if isinstance(health, ModalHealth) else None
+    responses = health.found if isinstance(health, ResponseHealth) else None
+    return Findings(objectives, fields, *free, *of_run, modes, responses)
 
 
 def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Listener) -> None:

@@ -213,10 +213,7 @@ def standard_input(model_file: ModelFile, name: str, numbers: Numbers) -> Suppli
 
 
 def reduce_with_mesh(model_file: ModelFile, name: str, derivatives: bool) -> tuple[StandardInput, ShapedMesh | None]:
-    """Standard input data of a body, and the mesh with its shapes where it has one.
-
-    With ``derivatives``, those by the file's parameters that change it.
-    """
+    """Standard input data of a body, with ``derivatives`` by the file's parameters or none, and its mesh, if any."""
     numbers = Numbers(model_file.expressions)
     sid, along, _, mesh, *_ = standard_input(model_file, name, numbers)
     if not derivatives:

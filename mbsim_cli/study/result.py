@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 
 
 # Interpolation of histories between stored times. It is linear in the stored values, so the same weights give exact
-# derivatives.
-#
-# Coordinates and velocities use Hermite polynomials on one interval, all other histories the polynomial through the
-# nearest stored times. For a smooth motion errors are of sixth order in the interval (velocities: fourth).
+# derivatives. Coordinates and velocities use Hermite polynomials on one interval, all other histories the polynomial
+# through the nearest stored times. For a smooth motion errors are of sixth order in the interval (velocities: fourth).
 # Source: Burden and Faires, Numerical Analysis, sections 3.1 and 3.4.
 
 NEAREST = 6  # rows of a polynomial

@@ -1,4 +1,4 @@
-"""Second derivatives of objectives: derivatives of gradients of whole runs beside each other."""
+"""Second derivatives of objectives: the adjoint's gradients, differentiated by a complex step along a direction."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,8 +36,6 @@ class _ComplexNumbers:
         return [found.get(name, 0.0) for name in parameters]
 
 
-# Second derivatives of objectives: the adjoint's gradients, differentiated by a complex step along a direction.
-#
 # Forward over reverse: the run and its sweep back are made once more in complex numbers, a direction each. How
 # numbers of the model depend on parameters is differentiated once more by extrapolated differences of exact
 # derivatives.
@@ -55,11 +53,9 @@ def hessian_vector(assembled: Assembled, objective: str, direction: np.ndarray, 
     given = assembled.problem
     for number in sorted(given.jumps) if given.options.integrated else ():
         if given.theta_rho[number] @ direction:
-            time = given.theta[number]
-            raise UsageError(
-                f"second derivatives by the time {time:g} s, at which accelerations jump, are not known; "
-                "take motions with two continuous derivatives and continuous forces, or for motions ali3p-rtdyn1"
-            )
+            lacking = f"second derivatives by the time {given.theta[number]:g} s, at which accelerations jump,"
+            smooth = "motions with two continuous derivatives and continuous forces, or for motions ali3p-rtdyn1"
+            raise UsageError(f"{lacking} are not known; take {smooth}")
     problem, objectives = _beside(assembled, direction)
     chosen = [found for found in objectives if found.name == objective]
     compile_kernels(problem, listener, objectives=chosen)

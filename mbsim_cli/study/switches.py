@@ -123,10 +123,7 @@ class Splits(NamedTuple):
 
 
 class Between(NamedTuple):
-    """Splits between time points, with the times (N, m) and the derivatives (N, m, w, p) of the numbers read.
-
-    Rows of time points count from the first new interval.
-    """
+    """Splits between time points, with times (N, m) and derivatives (N, m, w, p); rows count from the first new one."""
 
     alone: list[tuple[Splits, np.ndarray, np.ndarray]]  # of the new intervals
     pairs: list[tuple[Splits, np.ndarray, np.ndarray]]  # of pairs of intervals that end with one of these
@@ -166,10 +163,7 @@ class Switches:
         self.read = np.array([objective.sensors[name].start + k for name, k in columns], int)
 
     def between(self, block: Block, points: TimePoints, jumps: Sequence[Jump]) -> Between:
-        """The splits between the time points of the next block.
-
-        Sensors go along a parabola through the time point before, too, if it is as far away.
-        """
+        """The splits between the time points of a block, along parabolas where the time before is as far away."""
         state = self._known[-1][-1] if self._known else None
         numbers = self._signs(*self._given(block.time, block.sensors), state, exact=True)
         latest = block.time, block.sensors, block.d_sensors[:, self.read], numbers
@@ -368,9 +362,10 @@ class Switches:
         terms = [rule.last_term(every.ravel(), without).reshape(n, 4 * r, m) for without in (0, 1)]
         last_terms = np.stack([np.einsum("nkw,nkm,nmw->nk", by_sensor, term, near) for term in terms], axis=1)
         moments = (rule.basis(passage.shares.real) * intervals.time[rows]).sum(axis=1)
-        basis, weights = rule.basis(every.ravel()).reshape(n, 4 * r, m), (length * of_points, length * of_share)
-        of_formulas, of_share = (values, by_sensor, by_parameter, rate), (passage.by_sensor, passage.by_parameter)
-        return Splits(moments, rows, basis, *weights, moving, *of_formulas, *of_share, passage.late, last_terms)
+        basis, sizes = rule.basis(every.ravel()).reshape(n, 4 * r, m), (length * of_points, length * of_share)
+        of_formulas = values, by_sensor, by_parameter, rate
+        of_switch = passage.by_sensor, passage.by_parameter, passage.late
+        return Splits(moments, rows, basis, *sizes, moving, *of_formulas, *of_switch, last_terms)
 
     def _of_formulas(self, intervals: Intervals, which: np.ndarray, points: np.ndarray, choices: np.ndarray) -> Any:
         """As ``_linearised``, at points (N, k) of intervals (N,), of the formulas with choices (N, .)."""

@@ -149,16 +149,10 @@ def compare(computed: Any, reference: Any, relative: float, absolute: float, sca
     computed, reference = np.asarray(computed, float), np.asarray(reference, float)
     error = float(np.max(np.abs(computed - reference), initial=0.0))
     size = float(np.linalg.norm(reference)) if scale is None else scale
-    allowed = absolute + relative * size
-    unit = size or 1.0
-    return Comparison(
-        computed=computed.tolist(),
-        reference=reference.tolist(),
-        relative_error=error / unit,
-        tolerance=allowed / unit,
-        passed=bool(error <= allowed),  # NaN is not
-        **labels,
-    )
+    allowed, unit = absolute + relative * size, size or 1.0
+    passed = bool(error <= allowed)  # NaN is not
+    labels |= {"computed": computed.tolist(), "reference": reference.tolist()}
+    return Comparison(relative_error=error / unit, tolerance=allowed / unit, passed=passed, **labels)
 
 
 def unless_undecided(row: Comparison, uncertain: float, scale: float, what: str) -> Comparison:
@@ -178,10 +172,7 @@ KINDS = ("position", "velocity", "acceleration")
 
 
 def torque_directions(model: str, assembled: Assembled, seed: int) -> Iterator[Comparison]:
-    """Compare the derivatives of all torques by all coordinates, and by the parameters, along random directions.
-
-    The adjoint has none of these.
-    """
+    """Compare derivatives of torques, which the adjoint has not, by coordinates and parameters in random directions."""
     from mbsim_cli.solve.inverse.analysis import InverseAnalysis
     from mbsim_cli.solve.inverse.torques import InverseDynamics
 
