@@ -85,10 +85,9 @@ def second_run(plan: "Plan", resolution: Resolution | NoSteps, listener: Listene
 
 
 class _Beside(Thread, Listener):
-    """A thread that makes the second run, and is the run's listener: it ends the run once the first one is over.
+    """A thread that makes the second run, and is the run's listener: it ends the run once the first one is over."""
 
-    A pool of threads would do the same, and takes 3 ms to import.
-    """
+    # a pool of threads would do the same, and takes 3 ms to import
 
     def __init__(self, solve: Callable[[Listener], SecondRun]):
         super().__init__()
@@ -313,8 +312,7 @@ def _without_unresolved(result: Gradient, plan: "Plan", step: float) -> Gradient
 def of_motion(resolution: Resolution | NoSteps) -> dict[str, Any]:
     """Relative error of the coordinate with the largest one, or the reason why there is no estimate."""
     error, coordinate = resolution.worst
-    known = bool(np.isfinite(error))
-    return {"motion": error, "worst": coordinate, "reason": None if known else resolution.reason}
+    return {"motion": error, "worst": coordinate, "reason": None if np.isfinite(error) else resolution.reason}
 
 
 def in_words(motion: Mapping[str, Any]) -> str:

@@ -78,8 +78,7 @@ class Health(Diagnostics):
         self._gaps: np.ndarray | None = None  # those at the latest time point
         self._stable = True  # the equilibrium that the motion starts at, if it does
         self._singular: list[tuple[float, np.ndarray]] = []  # times behind singular positions, and constraints there
-        self._time_points = 0
-        self._iterations = self._most = 0
+        self._time_points = self._iterations = self._most = 0
         self._counts = np.zeros(len(WORK), np.int64)
         self._drift = np.zeros(3)
         self._violated: float | None = None  # since when constraints are, s

@@ -349,12 +349,10 @@ def _elastic_bodies(problem: Problem) -> Iterator[_Elastic]:
 
 
 class BendingHealth:
-    """Bodies that deform beyond the range of linear shapes: first time and largest amount, in one pass.
-
-    The size of a body is its radius of gyration; its deformation over that squared is q . by_size q.
-    """
+    """Bodies that deform beyond the range of linear shapes: first time and largest amount, in one pass."""
 
     def __init__(self, problem: Problem):
+        # the deformation over the radius of gyration is the root of q . by_size q
         self._bodies: list[tuple[str, list[int], np.ndarray]] = []  # name, elastic coordinates (n), by_size (n, n)
         for body in _elastic_bodies(problem):
             mass = body.numbers[sid.MASS]

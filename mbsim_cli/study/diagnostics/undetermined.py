@@ -129,17 +129,14 @@ REMEDY = "joints that leave room determine them"
 
 
 class UnknownReactions:
-    """Reactions that are NaN in a run: not determined at all, or not found at some times.
-
-    ``rows`` of sensors and ``redundant`` equations are for the sentences alone.
-    """
+    """Reactions that are NaN in a run: not determined at all, or not found at some times."""
 
     def __init__(
         self,
         problem: Problem,
         objectives: Sequence[Objective],
-        rows: Mapping[str, slice] | None = None,
-        redundant: Sequence[str] = (),
+        rows: Mapping[str, slice] | None = None,  # of sensors, for the sentences alone
+        redundant: Sequence[str] = (),  # equations, for the same
     ):
         self._has_reactions = problem.reacting is not None
         self._objectives, self._rows = objectives, rows or {}

@@ -132,10 +132,7 @@ def correlated(report: Mapping[str, Any]) -> list[tuple[str, str, float]]:
 
 
 def text_to_save(model: "Model", values: Mapping[str, float], path: Path, *, force: bool) -> str:
-    """The text of the model's file with values in place, and with those that replaced others when it was read.
-
-    Raises UsageError or InputOutputError where it cannot be written, or cannot stand at the path.
-    """
+    """The text of the model's file with its overrides and ``values``; raises UsageError or InputOutputError."""
     if keys := [name[1:] for name in model.settings.overrides if is_key(name)]:
         raise UsageError(f"a saved model has the keys of its file, not a value of {keys[0]}; write that into the file")
     if path.suffix not in (".yaml", ".yml"):

@@ -105,10 +105,7 @@ _PlannedCase = tuple[Plan, Timing]  # the run of a case, which may be made alrea
 
 
 class CaseEvaluator(Evaluator):
-    """Reads and assembles the model once; a call computes one case and raises nothing that a case can cause.
-
-    ``batch_size`` is known after the first case, where cases are not to be taken ``one_by_one``.
-    """
+    """Reads and assembles the model once; a call computes one case and raises nothing that a case can cause."""
 
     def __init__(self, plan: StudyPlan, listener: Listener, *, one_by_one: bool = False):
         self._plan, self._listener, self._people = plan, PollOnly(listener), listener
@@ -124,7 +121,7 @@ class CaseEvaluator(Evaluator):
         start = perf_counter()
         found = self._computed(case, start)
         if self._may_have_lanes and found.row.status == store.DONE:
-            self._may_have_lanes = False
+            self._may_have_lanes = False  # from here on ``batch_size`` is known
             seconds = found.row.seconds * self._plan.cases
             self.batch_size = lanes_for(self._base.assembled.problem, seconds, self._people)
         return found
