@@ -19,8 +19,7 @@ from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Laws, Tree
 from mbsim_cli.model.pictures import Line, Scene, Solid, Surface
-from mbsim_cli.reduction.mesh import drawn_edges, read_surface
-from mbsim_cli.reduction.reduce import ShapedMesh
+from mbsim_cli.reduction.mesh import ShapedMesh, drawn_edges, read_surface
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.spec.geometry import AXES, carries, frame, mass_properties, shape_center, split
 from mbsim_cli.spec.model_file import ModelFile

@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError, os_errors
-from mbsim_cli.exchange.robot import (
-    GROUND,
-    NO_POINTS,
-    Joint,
-    Names,
-    Robot,
-    give_inertias_away,
-    require_finite,
-    turn_onto,
-)
+from mbsim_cli.exchange.robot import GROUND, NO_POINTS, Joint, Names, Robot, move_inertias, require_finite, turn_onto
 from mbsim_cli.exchange.xml import mesh_file, root_of, words
 from mbsim_cli.system import open_regular
 
@@ -50,7 +41,7 @@ def read(path: Path, floating: bool | None = None) -> Robot:
         if joint.limits is not None and not joint.limits[0] < joint.limits[1]:
             robot.remarks.append(f"not taken over: limits of {joint.name}, {words(joint.limits)}, which leave no room")
             joint.limits = None
-    give_inertias_away(robot)
+    move_inertias(robot)
     return robot
 
 
@@ -76,15 +67,11 @@ def find_meshes(robot: Robot, source: Path, target: Path) -> None:
 
 # Joints that close loops, from a further file, for formats that cannot state them.
 
-
 WAY = "NAME: {type: spherical or revolute, places: {BODY: [x, y, z], BODY: [x, y, z]}, axes: {BODY: [x, y, z], ...}}"
 
 
 def add_loops(robot: Robot, path: Path) -> None:
-    """Add the joints of a YAML file, by name; points [m] and joint axes are given in the axes of both bodies.
-
-    Raises InputOutputError where the file cannot be read, or a joint is stated wrongly.
-    """
+    """Add the joints of a YAML file, with points [m] and axes in the axes of both bodies; raises InputOutputError."""
     from mbsim_cli.spec.reading.nodes import NodeError, read_nodes
 
     try:

@@ -6,21 +6,8 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError, counted
-from mbsim_cli.exchange.robot import (
-    FORCES,
-    GROUND,
-    NO_POINTS,
-    Body,
-    Coupling,
-    Joint,
-    Line,
-    Motor,
-    Names,
-    Robot,
-    Visual,
-    rotation_of,
-    turn_onto,
-)
+from mbsim_cli.exchange import robot as form
+from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Line, Motor, Names, Robot, Visual, rotation_of
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 CONNECT, WELD, EQUAL_JOINTS, EQUAL_TENDONS = range(4)  # mjtEq
@@ -63,9 +50,7 @@ class _Reader:
     """Builds a ``Robot`` from the arrays of a compiled model."""
 
     def __init__(self, mujoco: Any, model: Any, path: Path, moved: dict[str, tuple[np.ndarray, np.ndarray]]):
-        self._mujoco = mujoco
-        self._model = model
-        self._moved = moved  # ``refpos`` and ``refquat`` of meshes
+        self._mujoco, self._model, self._moved = mujoco, model, moved  # ``refpos`` and ``refquat`` of meshes
         name = bytes(model.names).split(b"\0", 1)[0].decode(errors="replace")
         gravity = np.zeros(3) if self._is_off("GRAVITY") else np.array(model.opt.gravity)
         self.robot = Robot(name or path.stem, path.name, gravity)
@@ -73,9 +58,8 @@ class _Reader:
         self._rates = np.array(model.key_qvel[0] if model.nkey else np.zeros(model.nv))
         self._has_limits = not self._is_off("LIMIT", "CONSTRAINT")
         self._bodies, self._joints = self.robot.body_names, self.robot.joint_names
-        self._body_names = [GROUND] + [
-            self._bodies.add(self._named("BODY", number) or f"body{number}") for number in range(1, model.nbody)
-        ]
+        names = (self._bodies.add(self._named("BODY", number) or f"body{number}") for number in range(1, model.nbody))
+        self._body_names = [GROUND, *names]
         self._by_joint: dict[int, Joint] = {}
         for number in range(1, model.nbody):
             self._add_body(number)
@@ -85,7 +69,7 @@ class _Reader:
         self._add_motors()
         self._add_visuals()
         points = [joint.name for joint in self.robot.joints] + [line.name for line in self.robot.lines]
-        sites = Names([*NO_POINTS, *points])
+        sites = Names([*form.NO_POINTS, *points])
         for number in range(model.nsite):
             site = sites.add(self._named("SITE", number) or f"site{number}")
             body = self._body_names[model.site_bodyid[number]]
@@ -103,14 +87,9 @@ class _Reader:
     def _add_body(self, number: int) -> None:
         model, name = self._model, self._body_names[number]
         turn = rotation_of(model.body_iquat[number])
-        self.robot.bodies.append(
-            Body(
-                name,
-                float(model.body_mass[number]),
-                np.array(model.body_ipos[number]),
-                turn @ np.diag(model.body_inertia[number]) @ turn.T,
-            )
-        )
+        mass, center = float(model.body_mass[number]), np.array(model.body_ipos[number])
+        inertia = turn @ np.diag(model.body_inertia[number]) @ turn.T
+        self.robot.bodies.append(Body(name, mass, center, inertia))
         before = self._body_names[model.body_parentid[number]]
         first, count = model.body_jntadr[number], model.body_jntnum[number]
         place, quaternion = np.array(model.body_pos[number]), model.body_quat[number]
@@ -135,23 +114,17 @@ class _Reader:
         name = self._joints.add(self._named("JOINT", at) or f"{bodies[1]}_joint")
         qpos, dof = model.jnt_qposadr[at], model.jnt_dofadr[at]
         anchor = np.array(model.jnt_pos[at])
+        places = np.array([place + pose @ anchor, anchor])
         if kind == FREE:  # its coordinates are the pose in the world
             start = self._start[qpos : qpos + 7]
             made = Joint(name, "floating", bodies, np.array([start[:3], np.zeros(3)]), rotation_of(start[3:]))
             made.rates = np.concatenate([self._rates[dof : dof + 3], made.turn @ self._rates[dof + 3 : dof + 6]])
         elif kind == BALL:
             turn = pose @ rotation_of(self._start[qpos : qpos + 4])
-            made = Joint(name, "spherical", bodies, np.array([place + pose @ anchor, anchor]), turn)
+            made = Joint(name, "spherical", bodies, places, turn)
             made.rates = turn @ self._rates[dof : dof + 3]
         else:
-            made = Joint(
-                name,
-                _KINDS[kind],
-                bodies,
-                np.array([place + pose @ anchor, anchor]),
-                pose,
-                np.array(model.jnt_axis[at]),
-            )
+            made = Joint(name, _KINDS[kind], bodies, places, pose, np.array(model.jnt_axis[at]))
             zero = float(model.qpos0[qpos])
             made.start = float(self._start[qpos]) - zero
             made.rates = self._rates[dof : dof + 1]
@@ -181,8 +154,7 @@ class _Reader:
                 self.robot.joints.append(Joint(self._joints.add(label), shape, bodies, places, turn, closes=True))
                 continue
             coupled = kind == EQUAL_JOINTS and self._equal(number, label, data)
-            held = kind == EQUAL_TENDONS and self._hold(number, data)
-            if not (coupled or held):
+            if not coupled and not (kind == EQUAL_TENDONS and self._hold(number, data)):
                 self.robot.remarks.append(f"not taken over: equality constraint {label}")
         self._unite_connections()
 
@@ -200,7 +172,7 @@ class _Reader:
             first, second = lengths = np.linalg.norm(along, axis=1)
             if lengths.all() and abs(first - second) <= SAME * first:
                 to, kept.axis = along / lengths[:, None]
-                kept.kind, kept.turn = "revolute", turn_onto(kept.axis, to)
+                kept.kind, kept.turn = "revolute", form.turn_onto(kept.axis, to)
                 self.robot.joints = [joint for joint in self.robot.joints if joint is not other]
 
     def _add_springs(self) -> None:
@@ -242,7 +214,7 @@ class _Reader:
     def _of_forces(self) -> list[str]:
         """Names that forces of joints may have, and those of lines."""
         lines = [line.name for line in self.robot.lines]
-        return lines + [f"{joint.name}_{part}" for joint in self.robot.joints for part in FORCES]
+        return lines + [f"{joint.name}_{part}" for joint in self.robot.joints for part in form.FORCES]
 
     def _hold(self, number: int, data: np.ndarray) -> bool:
         """Add the constant length of one tendon; False where it follows another, or would be negative."""
@@ -338,15 +310,13 @@ class _Reader:
             scale = np.array(model.mesh_scale[mesh])
             at, own = self._moved[self._named("MESH", mesh)]
             before = rotation_of(own).T
+            owner = self._body_names[body]
             if not np.allclose(before, np.eye(3), atol=1e-12) and np.ptp(scale) > 1e-12 * np.abs(scale).max():
-                self.robot.remarks.append(
-                    f"not taken over: a visual mesh of {self._body_names[body]}, turned (refquat) before it is scaled"
-                )
+                what = f"a visual mesh of {owner}, turned (refquat) before it is scaled"
+                self.robot.remarks.append(f"not taken over: {what}")
                 continue
             place -= turn @ (scale * (before @ at))
-            turn = turn @ before
-            made = Visual(self._body_names[body], str(Path(file).resolve()), scale, place, turn)
-            self.robot.visuals.append(made)
+            self.robot.visuals.append(Visual(owner, str(Path(file).resolve()), scale, place, turn @ before))
 
     def _say_what_is_dropped(self) -> None:
         model = self._model
@@ -356,45 +326,31 @@ class _Reader:
             joints = self._by_joint.items()
             return [joint.name for at, joint in joints if (among_all or not joint.coordinate) and np.any(numbers[at])]
 
-        dof, terms = model.jnt_dofadr, "terms of second and third order of the springs and dampers"
+        dof = model.jnt_dofadr
+        uneven = having(model.jnt_stiffnesspoly.any(axis=1) | model.dof_dampingpoly.any(axis=1)[dof], True)
+        for number in np.flatnonzero(model.actuator_dampingpoly.any(axis=1)).tolist():
+            uneven.append(self._named("ACTUATOR", number) or f"motor{number + 1}")
+        of_parts = {
+            "dry friction": having(model.dof_frictionloss[dof]),
+            "damping": having(model.dof_damping[dof]),
+            "stiffness": having(model.jnt_stiffness),
+            "limits of the force of all actuators (actuatorfrcrange)": having(model.jnt_actfrclimited, True),
+            "terms of second and third order of the springs and dampers": uneven,
+            "limits": having(model.jnt_limited & self._has_limits),
+            "yielding (springyield) of the springs": having(model.jnt_stiffness * model.jnt_springyield, True),
+        }
+        others = {
+            "compensation of gravity (gravcomp)": np.any(model.body_gravcomp),
+            "forces of the medium (density, viscosity)": model.opt.density or model.opt.viscosity,
+            f"{counted(model.ngeom, 'shape')} (masses count) and contacts": model.ngeom,
+            counted(len(self._left), "tendon"): self._left,
+            counted(model.nsensor, "sensor"): model.nsensor,
+            f"{counted(model.nkey - 1, 'keyframe')} after the first": model.nkey > 1,
+            f"the motion of {counted(model.nmocap, 'mocap body')}, fixed at the start": model.nmocap,
+            counted(model.nplugin, "plugin"): model.nplugin,
+            f"elasticity of {counted(model.nflex, 'flexible part')} (masses count)": model.nflex,
+        }
         left = [f"armature of {name}" for name in having(model.dof_armature[dof])]
-        left += [
-            f"{what} of {', '.join(names)}"
-            for what, names in (
-                ("dry friction", having(model.dof_frictionloss[dof])),
-                ("damping", having(model.dof_damping[dof])),
-                ("stiffness", having(model.jnt_stiffness)),
-                ("limits of the force of all actuators (actuatorfrcrange)", having(model.jnt_actfrclimited, True)),
-                (terms, self._uneven()),
-                ("limits", having(model.jnt_limited & self._has_limits)),
-                ("yielding (springyield) of the springs", having(model.jnt_stiffness * model.jnt_springyield, True)),
-            )
-            if names
-        ]
-        left += [
-            what
-            for what, is_there in (
-                ("compensation of gravity (gravcomp)", np.any(model.body_gravcomp)),
-                ("forces of the medium (density, viscosity)", model.opt.density or model.opt.viscosity),
-                (f"{counted(model.ngeom, 'shape')} (masses count) and contacts", model.ngeom),
-                (counted(len(self._left), "tendon"), self._left),
-                (counted(model.nsensor, "sensor"), model.nsensor),
-                (f"{counted(model.nkey - 1, 'keyframe')} after the first", model.nkey > 1),
-                (f"the motion of {counted(model.nmocap, 'mocap body')}, fixed at the start", model.nmocap),
-                (counted(model.nplugin, "plugin"), model.nplugin),
-                (f"elasticity of {counted(model.nflex, 'flexible part')} (masses count)", model.nflex),
-            )
-            if is_there
-        ]
+        left += [f"{what} of {', '.join(names)}" for what, names in of_parts.items() if names]
+        left += [what for what, is_there in others.items() if is_there]
         self.robot.remarks += [f"not taken over: {what}" for what in left]
-
-    def _uneven(self) -> list[str]:
-        """Names of joints and actuators whose springs or dampers are polynomials of higher order."""
-        model = self._model
-        springs, dampers = model.jnt_stiffnesspoly.any(axis=1), model.dof_dampingpoly.any(axis=1)
-        names = [joint.name for at, joint in self._by_joint.items() if springs[at] or dampers[model.jnt_dofadr[at]]]
-        return names + [
-            self._named("ACTUATOR", number) or f"motor{number + 1}"
-            for number in range(model.nactuator)
-            if model.actuator_dampingpoly[number].any()
-        ]

@@ -1,7 +1,4 @@
-"""Mechanisms written in MJCF: bodies within bodies, in the pose of zero coordinates.
-
-The initial state is a keyframe.
-"""
+"""Mechanisms written in MJCF: bodies within bodies, in the pose of zero coordinates; a keyframe holds the start."""
 
 from xml.etree.ElementTree import Element, SubElement
 
@@ -38,7 +35,7 @@ def mjcf_of(robot: Robot) -> str:
         joint, parent = pending.pop()
         chain = _chain(joint, bodies, carried)
         body = bodies[chain[-1].bodies[1]]
-        inner = _write_body(parent, chain, body.name, inertias.of(body, joint.kind != "fixed"), names, start, rates)
+        inner = _write_body(parent, chain, inertias.of(body, joint.kind != "fixed"), names, start, rates)
         pending += [(below, inner) for below in reversed(carried.get(chain[-1].bodies[1], []))]
     _add_equalities(root, robot)
     inertias.remark()
@@ -53,10 +50,7 @@ def mjcf_of(robot: Robot) -> str:
 
 
 def _chain(joint: Joint, bodies: dict[str, Body], carried: dict[str, list[Joint]]) -> list[Joint]:
-    """A joint and those that follow it over massless bodies, which become several joints of one body in MJCF.
-
-    In MuJoCo no rotation follows a ball in the same body.
-    """
+    """A joint and those after it over massless bodies, which become several joints of one body in MJCF."""
     chain = [joint]
     while chain[-1].kind in _JOINTS:
         body = bodies[chain[-1].bodies[1]]
@@ -64,7 +58,7 @@ def _chain(joint: Joint, bodies: dict[str, Body], carried: dict[str, list[Joint]
         if not body.is_massless or len(below) != 1 or below[0].kind not in _JOINTS:
             break
         if below[0].kind != "prismatic" and any(joint.kind == "spherical" for joint in chain):
-            break
+            break  # in MuJoCo no rotation follows a ball in the same body
         chain.append(below[0])
     return chain
 
@@ -90,10 +84,9 @@ class _Inertias:
             lever = np.linalg.norm(body.center - joint.places[1])
             around = body.mass * lever**2 if lever > _ROUND_OFF * max(lengths) else 0.0
             moment = np.abs(body.inertia).max()
+            moment *= moment > _noise(body)
             if len(self._axes[body.name]):
-                turned.append(
-                    max(around, joint.armature * (joint.kind == "revolute"), moment * (moment > _noise(body)))
-                )
+                turned.append(max(around, joint.armature * (joint.kind == "revolute"), moment))
             if slides[body.name]:
                 shifted.append(max(body.mass, joint.armature * (joint.kind == "prismatic")))
         of_moments, of_mass = (
@@ -101,10 +94,10 @@ class _Inertias:
         )
         self._is_negligible = np.array([of_mass, of_moments, of_moments, of_moments])
 
-    def of(self, body: Body, moves: bool) -> dict[str, str] | None:
-        """Attributes of the ``inertial`` of a body; None for one without mass that is fixed to another."""
+    def of(self, body: Body, moves: bool) -> dict[str, str]:
+        """Attributes of the ``inertial`` of a body; empty for one without mass that is fixed to another."""
         if body.is_massless and not moves:
-            return None
+            return {}
         inertia, turns = body.inertia, len(self._axes[body.name]) > 0
         moments, axes = np.linalg.eigh(inertia)
         noise = max(_noise(body), _ROUND_OFF * moments[2])
@@ -166,13 +159,7 @@ def _excess(moments: np.ndarray) -> float:
 
 
 def _write_body(
-    parent: Element,
-    chain: list[Joint],
-    name: str,
-    inertial: dict[str, str] | None,
-    names: Names,
-    start: list[float],
-    rates: list[float],
+    parent: Element, chain: list[Joint], inertial: dict[str, str], names: Names, start: list[float], rates: list[float]
 ) -> Element:
     """Add a body with its joints, the outer first; their initial coordinates and velocities are appended.
 
@@ -182,8 +169,8 @@ def _write_body(
     for joint in chain:
         place = place + turn @ (joint.places[0] - joint.turn @ joint.places[1])
         turn = turn @ joint.turn
-    made = SubElement(parent, "body", name=name, pos=words(place), quat=words(quaternion_of(turn)))
-    if inertial is not None:
+    made = SubElement(parent, "body", name=chain[-1].bodies[1], pos=words(place), quat=words(quaternion_of(turn)))
+    if inertial:
         SubElement(made, "inertial", inertial)
     if chain[0].kind == "floating":
         velocity, spin = np.split(chain[0].rates, 2)
@@ -308,10 +295,9 @@ def _add_equalities(root: Element, robot: Robot) -> None:
             continue
         own, *rest = coupling.terms.values()
         polynomial = [coupling.offset / own, -rest[0] / own if rest else 0.0, 0.0, 0.0, 0.0]
-        joints = {f"joint{k}": name for k, name in enumerate(map(str, names), 1)}
-        SubElement(
-            equality, "joint", joints | {"name": equality_names.add(coupling.name), "polycoef": words(polynomial)}
-        )
+        stated = {f"joint{k}": name for k, name in enumerate(map(str, names), 1)}
+        stated |= {"name": equality_names.add(coupling.name), "polycoef": words(polynomial)}
+        SubElement(equality, "joint", stated)
     _add_lines(root, equality, robot, sites, equality_names)
     if len(equality):
         root.append(equality)

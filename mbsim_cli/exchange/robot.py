@@ -129,11 +129,8 @@ class Motor:
             f"{coordinate}.velocity": by_rate * self.gear,
             "": constant + by_length * self.gear * self.zero,
         }
-        text = "".join(
-            f" {'-' if factor < 0 else '+'} {digits(abs(factor))}{'*' * bool(name)}{name}"
-            for name, factor in terms.items()
-            if factor
-        )
+        signed = (("-" if factor < 0 else "+", digits(abs(factor)), name) for name, factor in terms.items() if factor)
+        text = "".join(f" {sign} {size}{'*' * bool(name)}{name}" for sign, size, name in signed)
         text = text.removeprefix(" + ") or "0"
         low, high = self.limits or (-np.inf, np.inf)
         if np.isfinite([low, high]).all():
@@ -232,9 +229,8 @@ def distance_of(robot: Robot, line: Line, moved: bool) -> float:
         elif moved and joint.kind == "prismatic":
             shift = own @ joint.axis * joint.start
         poses[joint.bodies[1]] = place + turn @ (joint.places[0] + shift - own @ joint.places[1]), turn @ own
-    first, second = (
-        poses[body][0] + poses[body][1] @ place for body, place in zip(line.bodies, line.places, strict=True)
-    )
+    ends = zip(line.bodies, line.places, strict=True)
+    first, second = (poses[body][0] + poses[body][1] @ place for body, place in ends)
     return float(np.linalg.norm(second - first))
 
 
@@ -250,11 +246,10 @@ def require_finite(robot: Robot) -> None:
                 raise InputOutputError(f"{robot.source}: {key} of {part.name} is not finite")
 
 
-def give_inertias_away(robot: Robot) -> None:
-    """Add mass and inertia of physically impossible bodies to the bodies that they are fixed to.
+def move_inertias(robot: Robot) -> None:
+    """Add mass and inertia of physically impossible bodies to those that they are fixed to; the motion is the same.
 
-    Files of robots often state inertias whose principal moments violate the triangle inequalities. The sum with the
-    inertia of the other body mostly satisfies them, and the motion is the same.
+    Files of robots often state moments that violate the triangle inequalities; sums mostly satisfy them.
     """
     carriers = {joint.bodies[1]: joint for joint in robot.joints if not joint.closes}
     by_name = {body.name: body for body in robot.bodies}
@@ -271,10 +266,8 @@ def give_inertias_away(robot: Robot) -> None:
                 break
             body, joint = parent, carriers.get(parent.name)
     if given:
-        robot.remarks.append(
-            "inertias that no body can have, given to the body that each is fixed to, which moves alike: "
-            + ", ".join(given)
-        )
+        what = "inertias that no body can have, given to the body that each is fixed to, which moves alike"
+        robot.remarks.append(f"{what}: {', '.join(given)}")
     for body in robot.bodies:
         if not _is_physical(body):
             robot.remarks.append(f"correct the inertia of {body.name}: no body can have it, and mbsim run refuses it")
@@ -302,12 +295,8 @@ def _add(body: Body, parent: Body, joint: Joint) -> None:
     center = joint.places[0] + joint.turn @ (body.center - joint.places[1])
     mass = parent.mass + body.mass
     common = (parent.mass * parent.center + body.mass * center) / mass if mass else parent.center
-    parent.inertia = (
-        parent.inertia
-        + _of_point(parent.mass, parent.center - common)
-        + joint.turn @ body.inertia @ joint.turn.T
-        + _of_point(body.mass, center - common)
-    )
+    before, added = _of_point(parent.mass, parent.center - common), _of_point(body.mass, center - common)
+    parent.inertia = parent.inertia + before + joint.turn @ body.inertia @ joint.turn.T + added
     parent.mass, parent.center = mass, common
 
 
@@ -375,9 +364,8 @@ def _vectors(robot: Robot) -> Iterator[str]:
         for name, axis in (("axis", joint.axis), ("zero", _across(joint))):
             if _needs(joint, name):
                 first, second = joint.bodies
-                rows.append(
-                    f"  {joint.name}_{name}: {{{first}: {_vector(joint.turn @ axis)}, {second}: {_vector(axis)}}}"
-                )
+                stated = f"{{{first}: {_vector(joint.turn @ axis)}, {second}: {_vector(axis)}}}"
+                rows.append(f"  {joint.name}_{name}: {stated}")
     if rows:
         yield "vectors:                    # _axis: of a joint, _zero: coincide at zero coordinates"
         yield from rows
@@ -424,8 +412,7 @@ def _mass(body: Body, visuals: list[Visual]) -> str:
     entries = {"mass": digits(body.mass)}
     if not body.is_massless:
         entries["center_of_mass"] = _vector(body.center)
-        inertia = {name: digits(body.inertia[at]) for name, at in INERTIA.items() if body.inertia[at]}
-        if inertia:
+        if inertia := {name: digits(body.inertia[at]) for name, at in INERTIA.items() if body.inertia[at]}:
             entries["inertia"] = _mapping(inertia)
     if visuals:
         entries["visuals"] = f"[{', '.join(map(_visual, visuals))}]"
@@ -453,11 +440,9 @@ def _joint(joint: Joint) -> str:
     if joint.start and joint.coordinate:
         initial[_COORDINATES[joint.kind]] = digits(joint.start)
     if joint.rates.any():
-        parts = np.split(joint.rates, len(_RATES[joint.kind]))
-        initial |= {
-            name: digits(part[0]) if joint.coordinate else _vector(part)
-            for name, part in zip(_RATES[joint.kind], parts, strict=True)
-        }
+        keys = _RATES[joint.kind]
+        for key, part in zip(keys, np.split(joint.rates, len(keys)), strict=True):
+            initial[key] = digits(part[0]) if joint.coordinate else _vector(part)
     if initial:
         entries["initial"] = _mapping(initial)
     return _mapping(entries)
@@ -473,9 +458,7 @@ def quaternion_of(turn: np.ndarray) -> np.ndarray:
         found = np.array([1 + trace, *skew])
     else:
         i = largest - 1
-        found = np.empty(4)
-        found[0] = skew[i]
-        found[1:] = turn[i] + turn[:, i]
+        found = np.array([skew[i], *(turn[i] + turn[:, i])])
         found[1 + i] = 1 + 2 * turn[i, i] - trace
     found /= np.linalg.norm(found)
     return found if found[0] >= 0 else -found
@@ -547,9 +530,7 @@ def _vector(numbers: np.ndarray) -> str:
 def digits(value: float) -> str:
     """A number with full precision; integers without a decimal point."""
     value = float(value)
-    if value == int(value) and abs(value) < 1e15:
-        return str(int(value))
-    return repr(value)
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
 def _quoted(text: str) -> str:

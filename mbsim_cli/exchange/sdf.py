@@ -19,17 +19,13 @@ Given = tuple[str, np.ndarray, np.ndarray]  # frame that a pose is relative to, 
 HERE: Pose = (np.zeros(3), np.eye(3))
 ROOT, MODEL = "world", "__model__"
 _ONE = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
-_TWO = ("universal", "revolute2", "screw")
-_KINDS = (*_ONE, "ball", "fixed", *_TWO)
+_KINDS = (*_ONE, "ball", "fixed", "universal", "revolute2", "screw")
 UNLIMITED = 1e15  # larger limits mean no limit
 DENSITY, GRAVITY = 1000.0, (0.0, 0.0, -9.8)  # defaults of the format
 
 
 def read(path: Path, fixed: bool | None = None) -> Robot:
-    """The models in a file; unconnected links float, unless their model is static or ``fixed``.
-
-    Raises InputOutputError where the file is no SDF, or is invalid.
-    """
+    """The models in a file; unconnected links float unless static or ``fixed``. Raises InputOutputError."""
     return read_with(path, lambda root: _Reader(root, path, fixed).robot)
 
 
@@ -75,7 +71,7 @@ class _Reader:
             raise Wrong("there is no <model>")
         gravity = numbers_in(_text(whole, "gravity"), GRAVITY, "gravity", "world")
         self.robot = Robot(models[0].get("name") or path.stem, path.name, gravity)
-        self._path, self._fixed = path, fixed
+        self._fixed = fixed
         self._frames: dict[str, Given] = {}
         self._attached: dict[str, str] = {}  # frames other than links: the frame that they move with
         self._scopes: list[_Scope] = []
@@ -161,9 +157,7 @@ class _Reader:
         """The full name of a frame from its name in a scope."""
         if not name:
             raise Wrong(f"{where} is missing")
-        if name == ROOT:
-            return ROOT
-        return prefix + name
+        return ROOT if name == ROOT else prefix + name
 
     def _in_world(self, name: str, where: str, asked: tuple[str, ...] = ()) -> Pose:
         """Pose of a frame in the world; raises Wrong if it does not exist, or is stated relative to itself."""
@@ -190,8 +184,6 @@ class _Reader:
             pose, count = _after((place, turn), pose), count + 1
         return pose
 
-    # Links and joints.
-
     def _body(self, full: str, link: Element) -> Body:
         where = f"link {named(link)}"
         name = self._bodies.add(full if full.count("::") > 1 else full.partition("::")[2])
@@ -203,19 +195,17 @@ class _Reader:
         if inertial is None:
             return Body(name, 1.0, np.zeros(3), np.eye(3))  # the format's own default
         place, turn = self._in_link(inertial, full, where)
-        xx, yy, zz, xy, xz, yz = (
-            _number(inertial, f"inertia/i{name}", float(i == j), where) for name, (i, j) in INERTIA.items()
-        )
+        xx, yy, zz, xy, xz, yz = (_number(inertial, f"inertia/i{ab}", float(ab[0] == ab[1]), where) for ab in INERTIA)
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         return Body(name, _number(inertial, "mass", 1.0, where), place, turn @ inertia @ turn.T)
 
     def _in_link(self, part: Element, full: str, where: str) -> Pose:
         """Pose of a part of a link, such as a shape, in the axes of the link."""
-        frame, *pose = self._pose(part, full.rpartition("::")[0] + "::", full, where)
+        frame, place, turn = self._pose(part, full.rpartition("::")[0] + "::", full, where)
         if frame == full:
-            return pose[0], pose[1]
+            return place, turn
         to_frame = _after(_inverse(self._in_world(full, where)), self._in_world(frame, where))
-        return _after(to_frame, (pose[0], pose[1]))
+        return _after(to_frame, (place, turn))
 
     def _of_collisions(self, full: str, link: Element, inertial: Element, name: str) -> Body:
         """Mass and inertia of the shapes of a link, by their densities, or by these and the mass that is stated."""
@@ -257,22 +247,11 @@ class _Reader:
             raise Wrong(f"{where}: unknown type {kind!r}; known: {', '.join(_KINDS)}, gearbox")
         ends = []
         for end in ("parent", "child"):
-            text = _text(element, end)
             which = f"{where}: the {end}"
-            ends.append(self._link_of(self._full(scope.prefix, text or "", which), which))
-        frame = self._in_world(scope.prefix + name, where)
-        poses = [HERE if end == ROOT else self._in_world(end, where) for end in ends]
-        relative = [_after(_inverse(pose), frame) for pose in poses]  # of the joint's frame in both bodies
-        turn = poses[0][1].T @ poses[1][1]
-        turn[np.abs(turn) < 4e-16] = 0.0  # round-off for parallel axes
+            ends.append(self._link_of(self._full(scope.prefix, _text(element, end) or "", which), which))
         bodies = tuple(GROUND if end == ROOT else self._bodies[end] for end in ends)
-        made = list(self._parts(scope, element, kind, bodies, [place for place, _ in relative], turn, poses[1][1]))
-        if not self._join(*bodies):
-            for joint in made:
-                joint.closes = True
-        if made[0].closes and len(made) > 1:  # only the last joint of a chain closes the loop
-            for joint in made[:-1]:
-                joint.closes = False
+        made = list(self._parts(scope, element, bodies, [self._in_world(end, where) for end in ends]))
+        made[-1].closes = not self._join(*bodies)  # of a chain only the last joint closes the loop
         self._made[scope.prefix + name] = made
         self.robot.joints += made
 
@@ -285,19 +264,14 @@ class _Reader:
             full, seen = self._attached[full], seen + 1
         return full
 
-    def _parts(
-        self,
-        scope: _Scope,
-        element: Element,
-        kind: str,
-        bodies: tuple[str, ...],
-        places: list[np.ndarray],
-        turn: np.ndarray,
-        child: np.ndarray,
-    ) -> Iterator[Joint]:
-        """The joint, or a chain of two joints with a massless body between them."""
+    def _parts(self, scope: _Scope, element: Element, bodies: tuple[str, ...], poses: list[Pose]) -> Iterator[Joint]:
+        """The joint, or a chain of two joints with a massless body between them; ``poses`` of both bodies."""
         name, where = self._joints.add(named(element)), f"joint {named(element)}"
-        first, second = bodies
+        kind, (first, second), child = element.get("type") or "", bodies, poses[1][1]
+        frame = self._in_world(scope.prefix + named(element), where)
+        places = [_after(_inverse(pose), frame)[0] for pose in poses]
+        turn = poses[0][1].T @ child
+        turn[np.abs(turn) < 4e-16] = 0.0  # round-off for parallel axes
         if kind in ("ball", "fixed"):
             shape = "spherical" if kind == "ball" else "fixed"
             yield Joint(name, shape, (first, second), np.array(places), turn)
@@ -336,9 +310,8 @@ class _Reader:
             raise Wrong(f"{where}: the {called} has no direction")
         expressed = None if xyz is None else xyz.get("expressed_in")
         of_model = self._old or (_text(axis, "use_parent_model_frame") or "false").lower() in ("true", "1")
-        frame = scope.prefix + (MODEL if of_model else named(element))
-        if expressed:
-            frame = self._full(scope.prefix, expressed, where)
+        own = scope.prefix + (MODEL if of_model else named(element))
+        frame = self._full(scope.prefix, expressed, where) if expressed else own
         found = self._in_world(frame, where)[1] @ direction / length
         found[np.abs(found) < 4e-16] = 0.0
         return found
@@ -368,16 +341,12 @@ class _Reader:
         return any(scope.prefix.startswith(prefix) for prefix in self._static)
 
     def _hold_roots(self, static: bool) -> None:
-        """Fix links to the ground, or let them float, where no chain of joints connects them to it.
-
-        Links of models that are ``static``, or those of all others.
-        """
+        """Fix links of ``static`` models, or of all others, to the ground or let them float if no joints hold them."""
         children = {joint.bodies[1] for joint in self.robot.joints}
         for scope in sorted(self._scopes, key=lambda scope: scope.prefix.count("::")):
             if self._is_static(scope) != static:
                 continue
-            links = sorted(scope.links, key=lambda full: self._bodies[full] in children)  # roots first
-            for full in links:
+            for full in sorted(scope.links, key=lambda full: self._bodies[full] in children):  # roots first
                 name = self._bodies[full]
                 if self._join(GROUND, name):
                     kind = "fixed" if static or self._fixed else "floating"

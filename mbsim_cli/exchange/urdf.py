@@ -13,7 +13,6 @@ from mbsim_cli.exchange.robot import GROUND, INERTIA, Body, Coupling, Joint, Nam
 from mbsim_cli.exchange.xml import Wrong, laid_out, named, number_in, numbers_in, read_with, turned, words
 
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-_NO_AXIS = ("fixed", "floating")
 _RESISTANCE = ("damping", "friction")
 _READ = {  # or counted: elements of each level
     "robot": {"link", "joint", "material"},
@@ -23,10 +22,7 @@ _READ = {  # or counted: elements of each level
 
 
 def read(path: Path, floating: bool = False) -> Robot:
-    """The robot in a file; its root link is fixed to the ground, or ``floating``.
-
-    Raises InputOutputError where the file is no URDF, or is invalid.
-    """
+    """The robot in a file, whose root link is fixed to the ground or ``floating``; raises InputOutputError."""
     return read_with(path, lambda root: _robot(root, path, floating))
 
 
@@ -131,16 +127,15 @@ def _joint(element: Element, name: str, bodies: Names) -> Joint:
     if kind not in _KINDS:
         raise Wrong(f"{where}: unknown type {kind!r}; known: {', '.join(_KINDS)}")
     place, turn = _pose(element, where)
-    axis = _numbers(None if kind in _NO_AXIS else element.find("axis"), "xyz", (1.0, 0.0, 0.0), where)
+    axis = _numbers(None if kind in ("fixed", "floating") else element.find("axis"), "xyz", (1.0, 0.0, 0.0), where)
     length = float(np.linalg.norm(axis))
     if not 0 < length < np.inf:
         raise Wrong(f"{where}: the axis has no direction")
     ends = (bodies[_link(element, "parent", bodies)], bodies[_link(element, "child", bodies)])
     if ends[0] == ends[1]:
         raise Wrong(f"{where}: parent and child are the same link")
-    made = Joint(
-        name, "revolute" if kind == "continuous" else kind, ends, np.array([place, np.zeros(3)]), turn, axis / length
-    )
+    shape, places = "revolute" if kind == "continuous" else kind, np.array([place, np.zeros(3)])
+    made = Joint(name, shape, ends, places, turn, axis / length)
     limit = element.find("limit")
     if limit is not None and kind in ("revolute", "prismatic"):
         made.limits = (_number(limit, "lower", 0.0, where), _number(limit, "upper", 0.0, where))
@@ -162,15 +157,8 @@ def _add_remarks(root: Element, links: list[Element], elements: list[Element], r
     for count, what in ((shapes, "visual"), (sum(len(link.findall("collision")) for link in links), "collision")):
         if count:
             robot.remarks.append(f"not taken over: {count} {what} shapes")
-    levels = {"robot": [root], "link": links, "joint": elements}
-    found = {
-        child.tag
-        for level, parts in levels.items()
-        for part in parts
-        for child in part
-        if child.tag not in _READ[level]
-    }
-    if found:
+    parts = [("robot", root), *(("link", link) for link in links), *(("joint", element) for element in elements)]
+    if found := {child.tag for level, part in parts for child in part if child.tag not in _READ[level]}:
         robot.remarks.append(f"not taken over: elements {', '.join(sorted(found))}")
 
 
@@ -189,9 +177,7 @@ def _is_not_zero(text: str) -> bool:
 
 # Writing: a tree of links; the frame of a link is at the joint to its parent.
 
-
 WORLD = "world"
-NO_LIMIT = {"effort": "1e9", "velocity": "1e9"}  # required by the format in every limit
 _WRITTEN = ("fixed", "revolute", "prismatic", "floating")
 
 
@@ -266,8 +252,8 @@ def _write_joint(root: Element, robot: Robot, joint: Joint, shifts: dict[str, np
         return
     SubElement(made, "axis", xyz=words(joint.axis))
     low, high = joint.limits or (-1e9, 1e9)
-    if kind != "continuous":  # prismatic joints must have limits
-        SubElement(made, "limit", {"lower": digits(low), "upper": digits(high)} | NO_LIMIT)
+    if kind != "continuous":  # prismatic joints must have limits, and all limits those of effort and velocity
+        SubElement(made, "limit", lower=digits(low), upper=digits(high), effort="1e9", velocity="1e9")
     dynamics = {"damping": joint.damping, "friction": joint.loss}
     if stated := {name: digits(value) for name, value in dynamics.items() if value}:
         SubElement(made, "dynamics", stated)

@@ -17,10 +17,7 @@ class Wrong(Exception):
 
 
 def read_with(path: Path, make: Callable[[Element], Robot]) -> Robot:
-    """The robot that ``make`` builds from the root element of a file; raises InputOutputError.
-
-    Elements of the root's own namespace count as elements without one.
-    """
+    """The robot that ``make`` builds from the root of a file, without its namespace; raises InputOutputError."""
     try:
         root = ElementTree.parse(path).getroot()
         space, _, _ = root.tag.rpartition("}")

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import UsageError, counted, option
-from mbsim_cli.io.guard import FormatError, opened
+from mbsim_cli.io.guard import FormatError, attribute, opened
 from mbsim_cli.io.layout import TEXT, Scales, column_units, element_axis, set_unit, texts
 from mbsim_cli.io.target import FileKind, check_target, is_of_format, replaced
 from mbsim_cli.model.problem import MODE_NUMBERS
@@ -52,10 +52,7 @@ def store_fields(scales: Scales, fields: Sequence[FieldOnMesh]) -> None:
 
 
 def fields_of(path: Path, checked: bool = False) -> dict[str, FieldOnMesh]:
-    """Fields of a result by name, and derivatives of objectives by ``OBJECTIVE.FIELD``; raises InputOutputError.
-
-    ``checked`` as in ``ResultFile``.
-    """
+    """Fields and derivatives ``OBJECTIVE.FIELD`` of a result, ``checked`` before or not; raises InputOutputError."""
     found: dict[str, FieldOnMesh] = {}
     with opened(path, checked) as file:
         for body, mesh in file["mesh"].items() if "mesh" in file else ():
@@ -81,8 +78,6 @@ def _read_mesh(mesh: h5py.Group) -> tuple[np.ndarray, np.ndarray, str]:
         raise FormatError(f"{mesh.name}: its cells name points that do not exist")
     return points, cells, kind
 
-
-# Modes and frequency responses of small motions.
 
 RESPONSE = "frequency_response"
 MODE_UNITS = {"frequency": "Hz", "damping_ratio": "1", "real_part": "1/s", "imaginary_part": "rad/s"}
@@ -129,10 +124,8 @@ def store_responses(scales: Scales, found: "Responses") -> None:
     group = scales.file.create_group(RESPONSE, track_order=True)
     group.attrs["description"] = "of small motions, output over input: real and imaginary part, amplitude, angle"
     scales.axis("frequency", np.asarray(found.frequencies), "Hz")
-    for name, labels, units in (
-        ("input", found.inputs, found.input_units),
-        ("output", found.outputs, found.output_units),
-    ):
+    sides = ("input", found.inputs, found.input_units), ("output", found.outputs, found.output_units)
+    for name, labels, units in sides:
         scales.axis(name, labels)
         scales.file.create_dataset(f"{name}_unit", data=list(units), dtype=TEXT)
     axes = ("frequency", "output", "input")
@@ -165,9 +158,8 @@ def response_of(path: Path) -> StoredResponse | None:
     with opened(path, checked=True) as file:
         if RESPONSE not in file:
             return None
-        inputs, outputs = (
-            dict(zip(texts(file[name]), texts(file[f"{name}_unit"]), strict=True)) for name in ("input", "output")
-        )
+        sides = ((texts(file[name]), texts(file[f"{name}_unit"])) for name in ("input", "output"))
+        inputs, outputs = (dict(zip(*side, strict=True)) for side in sides)
         gain, phase = (np.asarray(file[f"{RESPONSE}/{name}"][()]) for name in ("gain", "phase"))
         return StoredResponse(np.asarray(file["frequency"][()]), inputs, outputs, gain, phase)
 
@@ -224,36 +216,19 @@ def history_of(path: Path) -> History | None:
         labels = {"values": variables, "objectives": objectives}
         units = {n: column_units(file, f"optimization/{n}") if names else [] for n, names in labels.items()}
         count = (len(found),)
-        numbers = {name: np.asarray(group[name][()], dtype=float) for name in ("violation", "optimality")}
+        numbers = [np.asarray(group[name][()], dtype=float) for name in ("violation", "optimality")]
         failures = texts(group["failures"])
         fits = values.shape == (*count, len(variables)) and found.shape == (*count, len(objectives))
         fits = fits and bounds.shape == (len(variables), 2) and len(failures) == len(found)
-        if not (fits and all(one.shape == count for one in numbers.values())):
+        if not (fits and all(one.shape == count for one in numbers)):
             raise FormatError("the history of its optimisation does not have the shape of its labels")
-        return History(
-            facts={
-                name: value.item() if isinstance(value, np.generic) else str(value)
-                for name, value in group.attrs.items()
-            },
-            variables=dict(zip(variables, units["values"], strict=True)),
-            bounds=bounds,
-            values=values,
-            objectives=dict(zip(objectives, units["objectives"], strict=True)),
-            found=found,
-            failures=failures,
-            **numbers,
-        )
+        facts = {name: value for name in group.attrs if (value := attribute(group, name)) is not None}
+        by_name, aims = (dict(zip(names, units[n], strict=True)) for n, names in labels.items())
+        return History(facts, by_name, bounds, values, aims, found, *numbers, failures)
 
-
-# State spaces in files: HDF5 with named axes, NumPy's .npz, MATLAB's .mat.
 
 STATE_SPACE = "mbsim-state-space"
-STATE_SPACE_AXES = {
-    "A": ("state", "state"),
-    "B": ("state", "input"),
-    "C": ("output", "state"),
-    "D": ("output", "input"),
-}
+MATRIX_AXES = {"A": ("state", "state"), "B": ("state", "input"), "C": ("output", "state"), "D": ("output", "input")}
 KINDS = (".h5", ".npz", ".mat")
 
 
@@ -262,9 +237,8 @@ def write_state_space(path: Path, content: Mapping[str, Any], *, force: bool) ->
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise UsageError(f"{path}: a state space is written to {', '.join(KINDS)}")
-    kind_of_file = FileKind("a state space", "model.lin.h5", _is_own)
-    target = check_target(path, kind_of_file, force=force)
-    with replaced(target, kind_of_file, force=force) as temporary:
+    own = FileKind("a state space", "model.lin.h5", _is_own)
+    with replaced(check_target(path, own, force=force), own, force=force) as temporary:
         if kind == ".h5":
             with h5py.File(temporary, "w", locking=False, track_order=True) as stored:
                 stored.attrs.update({"format": STATE_SPACE, "format_version": 1})
@@ -273,7 +247,7 @@ def write_state_space(path: Path, content: Mapping[str, Any], *, force: bool) ->
                 for axis in ("state", "input", "output"):
                     scales.axis(axis, content[f"{axis}s"])
                     stored.create_dataset(f"{axis}_unit", data=list(content[f"{axis}_units"]), dtype=TEXT)
-                for name, axes in STATE_SPACE_AXES.items():
+                for name, axes in MATRIX_AXES.items():
                     scales.store(name, content[name], axes)
                 scales.store("output_value", content["output_values"], ("output",))
                 scales.close()
@@ -302,6 +276,6 @@ def _is_own(path: Path) -> bool:
             names = {name for name, *_ in whosmat(file)} if kind == ".mat" else set(np.load(file).files)
         except Exception:  # whatever may stand in files of others
             return False
-        return {*STATE_SPACE_AXES, "states", "inputs", "outputs", "about"} <= names
+        return {*MATRIX_AXES, "states", "inputs", "outputs", "about"} <= names
 
     return kind in KINDS and judged(path, look)

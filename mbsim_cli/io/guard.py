@@ -25,7 +25,6 @@ UNPACKED = 1 << 20  # size below which the ratio is not checked, bytes
 TEXTS = ("unit", "units", "method", "description", "undetermined")  # attributes
 OWN_ATTRIBUTES = ("CLASS", "NAME", "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "_Netcdf4Dimid")
 
-
 Read = TypeVar("Read")
 
 
@@ -39,10 +38,7 @@ def open_file(path: Path) -> h5py.File:
 
 
 def fault_in(path: Path, check: Callable[[h5py.File], object]) -> str:
-    """The fault that a check finds in an untrusted file, empty for none; the check runs in a separate process.
-
-    On a damaged file HDF5 itself may crash or loop.
-    """
+    """The fault that a check finds in an untrusted file, empty for none, in another process: HDF5 may crash or loop."""
     from mbsim_cli.quarantine import fault_of
 
     def look(path: Path) -> None:
@@ -154,11 +150,7 @@ FORMAT_VERSION = 1
 STUDY = "mbsim-study"  # the format of collected studies
 
 
-class _Kind(NamedTuple):
-    """Content of a dataset (f numbers, t texts, s one number or text) and its axes; None: any that its labels name."""
-
-    content: str
-    axes: tuple[str, ...] | None = None
+_Kind = tuple[str, tuple[str, ...] | None]
 
 
 class _Found(NamedTuple):
@@ -169,30 +161,31 @@ class _Found(NamedTuple):
     labels: tuple[str, ...]  # one per axis, empty for an axis without label
 
 
-_RULES = (
-    (r"time", _Kind("f", ("time",))),
-    (r"coordinate|constraint|parameter|component|component_of_.*|scalar|bound|with_respect_to", _Kind("t", ("",))),
-    (r"coordinates/(name|unit)", _Kind("t", ("coordinate",))),
-    (r"coordinates/(position|velocity|acceleration)|torque", _Kind("f", ("time", "coordinate"))),
-    (r"multipliers/(lambda|sigma|kappa)", _Kind("f", ("time", "constraint"))),
-    (r"sensitivity/coordinates/\w+|sensitivity/torque/parameter", _Kind("f", ("time", "coordinate", "parameter"))),
-    (r"sensitivity/multipliers/\w+", _Kind("f", ("time", "constraint", "parameter"))),
-    (r"sensitivity/torque/\w+", _Kind("f", ("time", "coordinate", "with_respect_to"))),
-    (r"sensors/[^/]+", _Kind("f", ("time", "*"))),
-    (r"sensitivity/sensors/[^/]+", _Kind("f", ("time", "*", "parameter"))),
-    (r"diagnostics/[^/]+", _Kind("f", ("time",))),
-    (r"parameters/(name|unit)", _Kind("t", ("parameter",))),
-    (r"parameters/value", _Kind("f", ("parameter",))),
-    (r"parameters/bounds", _Kind("f", ("parameter", "bound"))),
-    (r"objectives/[^/]+/value", _Kind("f", ())),
-    (r"objectives/[^/]+/gradient", _Kind("f", ("parameter",))),
-    (r"objectives/[^/]+/undefined", _Kind("t", ("parameter",))),
-    (r"objectives/[^/]+/flags", _Kind("t", ("",))),
-    (r"units/.*", _Kind("t")),
-    (r"meta/warnings", _Kind("t", ("",))),
-    (r"meta/model_(file|yaml)|meta/included/.*|meta/discretisation/(worst|reason|gradients)", _Kind("t", ())),
-    (r"meta/(timing|work)/[^/]+|meta/discretisation/(motion|second_step|accuracy|error|runs)", _Kind("f", ())),
-    (r"meta/.*", _Kind("s", ())),
+# by paths, content of a dataset (f numbers, t texts, s one number or text) and its axes; None: any that its labels name
+_RULES: tuple[tuple[str, _Kind], ...] = (
+    (r"time", ("f", ("time",))),
+    (r"coordinate|constraint|parameter|component|component_of_.*|scalar|bound|with_respect_to", ("t", ("",))),
+    (r"coordinates/(name|unit)", ("t", ("coordinate",))),
+    (r"coordinates/(position|velocity|acceleration)|torque", ("f", ("time", "coordinate"))),
+    (r"multipliers/(lambda|sigma|kappa)", ("f", ("time", "constraint"))),
+    (r"sensitivity/coordinates/\w+|sensitivity/torque/parameter", ("f", ("time", "coordinate", "parameter"))),
+    (r"sensitivity/multipliers/\w+", ("f", ("time", "constraint", "parameter"))),
+    (r"sensitivity/torque/\w+", ("f", ("time", "coordinate", "with_respect_to"))),
+    (r"sensors/[^/]+", ("f", ("time", "*"))),
+    (r"sensitivity/sensors/[^/]+", ("f", ("time", "*", "parameter"))),
+    (r"diagnostics/[^/]+", ("f", ("time",))),
+    (r"parameters/(name|unit)", ("t", ("parameter",))),
+    (r"parameters/value", ("f", ("parameter",))),
+    (r"parameters/bounds", ("f", ("parameter", "bound"))),
+    (r"objectives/[^/]+/value", ("f", ())),
+    (r"objectives/[^/]+/gradient", ("f", ("parameter",))),
+    (r"objectives/[^/]+/undefined", ("t", ("parameter",))),
+    (r"objectives/[^/]+/flags", ("t", ("",))),
+    (r"units/.*", ("t", None)),
+    (r"meta/warnings", ("t", ("",))),
+    (r"meta/model_(file|yaml)|meta/included/.*|meta/discretisation/(worst|reason|gradients)", ("t", ())),
+    (r"meta/(timing|work)/[^/]+|meta/discretisation/(motion|second_step|accuracy|error|runs)", ("f", ())),
+    (r"meta/.*", ("s", ())),
 )
 _GROUPS = re.compile(
     r"coordinates|multipliers|sensors|sensitivity(/(coordinates|multipliers|sensors|torque))?|diagnostics|parameters"
@@ -257,11 +250,11 @@ def _kind_of(path: str) -> _Kind | None:
 
 def _require_axes(path: str, found: _Found, datasets: dict[str, _Found]) -> None:
     """Raise FormatError unless a dataset has the content and the axes of its kind, each as long as its labels."""
-    kind = _kind_of(path) or _Kind("")
-    wanted = found.labels if kind.axes is None else kind.axes
-    if kind.content == "f" and found.content != "f":
+    content, axes = _kind_of(path) or ("", None)
+    wanted = found.labels if axes is None else axes
+    if content == "f" and found.content != "f":
         raise FormatError("it holds no numbers")
-    if kind.content == "t" and found.content != "t":
+    if content == "t" and found.content != "t":
         raise FormatError("it holds no texts")
     if len(found.shape) != len(wanted):
         raise FormatError(f"it has {len(found.shape)} dimensions, not {len(wanted)}")
@@ -273,8 +266,8 @@ def _require_axes(path: str, found: _Found, datasets: dict[str, _Found]) -> None
             raise FormatError(f"it is {size} long where the axis {name} is not")
     if path.startswith("units/"):  # along the axes of the dataset whose units these are, except time
         of = datasets.get(path.removeprefix("units/"))
-        axes = () if of is None else tuple(label for label in of.labels if label != "time")
-        if not set(found.labels) <= set(axes) or (len(axes) == 1 and found.labels != axes):
+        along = () if of is None else tuple(label for label in of.labels if label != "time")
+        if not set(found.labels) <= set(along) or (len(along) == 1 and found.labels != along):
             raise FormatError("its axes are not those of what it gives units of")
 
 
@@ -291,17 +284,12 @@ def _require_complete(datasets: dict[str, _Found]) -> None:
             raise FormatError(f"{missing[0]} is missing")
 
 
-# Reading untrusted files: any fault is raised as an InputOutputError.
-
 # Exceptions of h5py for damaged content; no others occur once the checks of the format have passed.
 DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError, FormatError)
 
 
 def opened(path: Path, checked: bool = False) -> AbstractContextManager[h5py.File]:
-    """Open a result to read; raise InputOutputError where it is no result, or damaged.
-
-    ``checked``: the file has passed the check before, which is skipped.
-    """
+    """Open a result that is ``checked``, or check it; raise InputOutputError where it is no result, or damaged."""
     return looked_at(path, None if checked else require_result, "is not an mbsim result")
 
 

@@ -19,8 +19,6 @@ from mbsim_cli.model.layout import Names
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import RATES, attributes_of, force_on, in_words, quotients
 
-# The variables of a result file, with their axes and units.
-
 WITH_RESPECT_TO = "with_respect_to"  # the coordinates again: HDF5 viewers require distinct names for the two axes
 KINEMATIC = ("position", "velocity", "acceleration")
 _KNOWN_AXES = {("value",): "scalar", ("x", "y", "z"): "component"}
@@ -60,11 +58,8 @@ class Stored(NamedTuple):
 
 def _components_of(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...]]:
     """Labels of the components of each sensor."""
-    return {
-        name: components
-        for name, components in zip(names.sensors, names.sensor_components, strict=True)
-        if name in sensors
-    }
+    every = zip(names.sensors, names.sensor_components, strict=True)
+    return {name: components for name, components in every if name in sensors}
 
 
 def component_axis(sensor: str, components: tuple[str, ...]) -> str:
@@ -105,10 +100,8 @@ def _torques(names: Names):
 
 
 def _sensors(names: Names, sensors: Mapping[str, slice]):
-    units = {
-        name: (unit,) if isinstance(unit, str) else unit
-        for name, unit in zip(names.sensors, names.sensor_units, strict=True)
-    }
+    every = zip(names.sensors, names.sensor_units, strict=True)
+    units = {name: (unit,) if isinstance(unit, str) else unit for name, unit in every}
     for name, components in _components_of(names, sensors).items():
         axis, rows = component_axis(name, components), sensors[name]
         yield Variable(f"sensors/{name}", (axis,), _columns("sensors", rows), units[name])
@@ -134,11 +127,8 @@ def _columns(field: str, columns: slice | int) -> Callable[[Block], np.ndarray]:
     return lambda block: getattr(block, field)[:, columns]
 
 
-# The time points of a run that are stored: every n-th one, and the last.
-
-
 class KeptRows:
-    """Copies of the columns of a run at the time points to store; columns that share memory are copied once."""
+    """Copies of the columns of a run at every n-th time point and the last; those that share memory are copied once."""
 
     def __init__(self, every: int):
         self._every, self._seen = every, 0
@@ -270,10 +260,7 @@ class Scales:
                 self._listed[name].append((dataset.ref, dimension))
 
     def close(self) -> None:
-        """Close the file; before that list in each scale the first datasets that it labels.
-
-        Readers follow references from a dataset to its scales; only programs that delete scales use these lists.
-        """
+        """Close the file; before that list in each scale the datasets it labels, for programs that delete scales."""
         kind = h5t.py_create(_LISTED, logical=True)
         for name, listed in self._listed.items():
             if listed:
@@ -306,10 +293,7 @@ class Scales:
         dtype: Any = None,
         **properties: Any,
     ) -> h5py.Dataset:
-        """Create a dataset along axes, with one unit, or units along the axes as in ``set_units``.
-
-        With ``properties`` h5py creates it.
-        """
+        """Create a dataset along axes, by h5py given ``properties``, with one unit or units as in ``set_units``."""
         folder, _, name = path.rpartition("/")
         group = self._group(folder, ordered=False)
         if properties:
@@ -332,6 +316,7 @@ CACHE = {"rdcc_nslots": 61, "rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
 MOST_CACHED = 512 * CHUNK_BYTES  # of all datasets together: chunks are smaller where there are many datasets
 MOST_ROWS = 16384  # of a chunk
 LEVEL = 1
+COMPRESSED: dict[str, Any] = {"compression": "gzip", "compression_opts": LEVEL, "shuffle": True}  # by h5py
 SECONDS = ("step", "duration")  # of the options; all others are plain numbers
 
 
@@ -480,10 +465,7 @@ def _chunk_of(times: int, most: int) -> int:
 
 
 def is_repetitive(values: np.ndarray) -> bool:
-    """Whether more than a third of the numbers (B, ...) equal the one before them, in time or in their row.
-
-    Other data hardly compress, and compression would dominate the time of writing.
-    """
+    """Whether over a third of the numbers (B, ...) equal those before them in time or row: others hardly compress."""
     rows = np.ascontiguousarray(values).reshape(len(values), -1)
     bits = rows.view(f"i{rows.itemsize}")  # compares bits, so that NaN equals NaN
     same = bits[1:] == bits[:-1]

@@ -67,9 +67,6 @@ def derivatives_of(path: str) -> str:
     return "sensitivity/torque/parameter" if path == "torque" else f"sensitivity/{path}"
 
 
-# The reader: histories, sensitivities, gradients and motion by the names that users give, other data by path.
-
-
 class StoredModel(NamedTuple):
     """The model as a run read it."""
 
@@ -277,13 +274,12 @@ class ResultFile:
         rho = self.parameters
         names, units = tuple(rho), tuple(entry["unit"] for entry in rho.values())
         values = np.array([entry["value"] for entry in rho.values()])
-        return {
-            name: GradientOf(
-                name, entry["unit"], entry["value"], names, units, values, np.array(list(entry["gradient"].values()))
-            )
-            for name, entry in self.objectives.items()
-            if "gradient" in entry
-        }
+        found = {}
+        for name, entry in self.objectives.items():
+            if "gradient" in entry:
+                by = np.array(list(entry["gradient"].values()))
+                found[name] = GradientOf(name, entry["unit"], entry["value"], names, units, values, by)
+        return found
 
     @property
     def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
@@ -312,8 +308,7 @@ class ResultFile:
 
     def save(self, path: Path, *, force: bool) -> None:
         """Write a copy; raises InputOutputError and UsageError."""
-        target = check_target(path, force=force)
-        with replaced(target, force=force) as written:
+        with replaced(check_target(path, force=force), force=force) as written:
             shutil.copyfile(self.path, written)
 
 

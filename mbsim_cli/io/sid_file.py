@@ -1,6 +1,6 @@
 """Files of standard input data of flexible bodies, with an optional mesh."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -13,21 +13,16 @@ import numpy as np
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.guard import FormatError, attribute, fault_in, looked_at, naming, require_format, require_plain, walk
-from mbsim_cli.io.layout import texts
+from mbsim_cli.io.layout import COMPRESSED, texts
 from mbsim_cli.io.provenance import storable
 from mbsim_cli.quarantine import FATAL
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
-from mbsim_cli.reduction.mesh import CELLS
-from mbsim_cli.reduction.reduce import ShapedMesh
+from mbsim_cli.reduction.mesh import CELLS, ShapedMesh
 from mbsim_cli.reduction.sid_reader import faults
-
-# The mesh of a reduced body in its file: ``/mesh``.
-
-PACKING = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
 def _require_mesh(file: h5py.File) -> None:
-    """Raise FormatError for a mesh whose datasets have inconsistent shapes."""
+    """Raise FormatError for a mesh of the body (``/mesh``) whose datasets have inconsistent shapes."""
     if "mesh" not in file:
         return
     group = file["mesh"]
@@ -88,16 +83,20 @@ def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: Sh
         _write_texts(file, "warnings", sid.warnings)
         _write_texts(file, "node/name", [node.name for node in sid.nodes])
         _write_texts(file, "design/name", list(sid.design))
+        rows = [dict(_stacked(derivative)) for derivative in sid.design.values()]
         for name, term in _stacked(sid):
-            for order, entries in zip(ORDERS, term, strict=True):
-                if entries is not None:
-                    file[f"{name}/{order}"] = entries
-        if sid.design:
-            _write_design(file, sid)
+            for order, entries in enumerate(term):
+                if entries is None:
+                    continue
+                file[f"{name}/{ORDERS[order]}"] = entries
+                if rows:
+                    zero = np.zeros_like(entries)
+                    found = np.array([zero if row[name][order] is None else row[name][order] for row in rows])
+                    file.create_dataset(f"{name}/d{ORDERS[order]}", data=found, compression="gzip", shuffle=True)
         if mesh is not None:
             file.create_group("mesh").attrs["kind"] = mesh.kind
             for name, values in (("points", mesh.points), ("cells", mesh.cells.astype(int)), ("shapes", mesh.shapes)):
-                file.create_dataset(f"mesh/{name}", data=values, **PACKING)
+                file.create_dataset(f"mesh/{name}", data=values, **COMPRESSED)
             file["mesh/points"].attrs["unit"] = "m"
             for name, values in mesh.fields.items():
                 file[f"mesh/fields/{name}"] = values
@@ -118,28 +117,16 @@ def _write_texts(file: h5py.File, path: str, entries: Iterable[str]) -> None:
     file.create_dataset(path, data=np.array(list(entries), dtype=object), dtype=h5py.string_dtype())
 
 
-def _write_design(file: h5py.File, sid: StandardInput) -> None:
-    """Write the derivatives of all terms of the body, one row per design variable."""
-    rows = [dict(_stacked(derivative)) for derivative in sid.design.values()]
-    for path, term in _stacked(sid):
-        for order, entries in enumerate(term):
-            if entries is not None:
-                zero = np.zeros_like(entries)
-                found = [zero if row[path][order] is None else row[path][order] for row in rows]
-                file.create_dataset(f"{path}/d{ORDERS[order]}", data=np.array(found), compression="gzip", shuffle=True)
-
-
 def _stacked(sid: StandardInput) -> Iterator[tuple[str, Taylor]]:
     """Yield the terms of the body by their groups; those of nodes are stacked along a first axis."""
     for name in SHAPES:
         yield name, getattr(sid, name)
     for name in OF_NODES if sid.nodes else ():
-        of_nodes = [getattr(node, name) for node in sid.nodes]
-        orders = range(len(ORDERS))
-        yield f"node/{name}", Taylor(*(_stack([term[order] for term in of_nodes]) for order in orders))
+        of_nodes = (getattr(node, name) for node in sid.nodes)
+        yield f"node/{name}", Taylor(*map(_stack, zip(*of_nodes, strict=True)))
 
 
-def _stack(coefficients: list[np.ndarray | None]) -> np.ndarray | None:
+def _stack(coefficients: Sequence[np.ndarray | None]) -> np.ndarray | None:
     """Coefficients of all nodes along a first axis, zeros for None; None if all are None."""
     known = next((entries for entries in coefficients if entries is not None), None)
     if known is None:
@@ -159,12 +146,9 @@ def read_sid(path: Path) -> StandardInput:
     """Read a body; raise InputOutputError where the file holds none, or is damaged."""
     with looked_at(path, _require_sid, "holds no standard input data") as file:
         sid = _terms(file, "", None)
-        labels: dict[str, Any] = {
-            "modes": tuple(texts(file.get("mode/name"))),
-            "warnings": tuple(texts(file.get("warnings"))),
-        }
+        modes, warnings = (tuple(texts(file.get(name))) for name in ("mode/name", "warnings"))
         design = {name: _terms(file, "d", row) for row, name in enumerate(texts(file["design/name"]))}
-        sid = replace(sid, **labels, comment=file.attrs.get("comment", ""), design=design)
+        sid = replace(sid, modes=modes, warnings=warnings, comment=file.attrs.get("comment", ""), design=design)
         for name, message in faults(sid):
             raise FormatError(f"{name}: {message}")
         return sid

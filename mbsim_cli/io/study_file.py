@@ -15,17 +15,14 @@ import numpy as np
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError, reason_of
 from mbsim_cli.io.guard import STUDY, FormatError, attribute, is_text, looked_at, require_plain, walk
-from mbsim_cli.io.layout import TEXT, Scales, component_axis, texts
+from mbsim_cli.io.layout import COMPRESSED, TEXT, Scales, component_axis, texts
 from mbsim_cli.io.target import FileKind, Sink, begins, is_of_format, replaced
 from mbsim_cli.model.units import quotient
 from mbsim_cli.plain_data import plain
 from mbsim_cli.system import BINARY, open_regular
 
-# All cases of a study in one HDF5 file with labelled axes: writing, and reading for pictures.
-
 VERSION = 1
 FACTS = ("model", "mbsim_version")  # attributes that reports print
-_COMPRESSED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
 @dataclass(frozen=True)
@@ -129,11 +126,10 @@ def _require_study(file: h5py.File) -> None:
     for name, of_text in (("varied", True), ("design", False), ("objective", True), ("result", False)):
         if name in found and is_text(found[name].dtype) != of_text:
             raise FormatError(f"{name} holds {'no texts' if of_text else 'no numbers'}")
-    if "gradient" in found and (
-        is_text(_require_dataset(found, "gradient", 3).dtype)
-        or not is_text(_require_dataset(found, "parameter", 1).dtype)
-    ):
-        raise FormatError("gradient holds no numbers, or has no parameters")
+    if "gradient" in found:
+        gradient, parameter = _require_dataset(found, "gradient", 3), _require_dataset(found, "parameter", 1)
+        if is_text(gradient.dtype) or not is_text(parameter.dtype):
+            raise FormatError("gradient holds no numbers, or has no parameters")
     if "meta/plan" in found and not is_text(_require_dataset(found, "meta/plan", 0).dtype):
         raise FormatError("meta/plan holds no text")
 
@@ -164,12 +160,12 @@ def _write_table(scales: Scales, table: StudyTable) -> None:
 
     def store(name: str, values: np.ndarray, axes: tuple[str, ...], units: Sequence) -> None:
         """Store numbers of each case, and their units along the other axes."""
-        scales.store(name, values, ("case", *axes), **_COMPRESSED)
+        scales.store(name, values, ("case", *axes), **COMPRESSED)
         scales.store(f"{name}_unit", np.array(units, dtype=object), axes, dtype=TEXT)
 
     store("design", table.design, ("varied",), list(table.varied.values()))
-    scales.store("status", table.status, ("case",), **_COMPRESSED)
-    scales.store("seconds", table.seconds, ("case",), "s", **_COMPRESSED)
+    scales.store("status", table.status, ("case",), **COMPRESSED)
+    scales.store("seconds", table.seconds, ("case",), "s", **COMPRESSED)
     scales.store("reason", list(table.reasons), ("case",), dtype=TEXT)
     if table.objectives:
         store("result", table.results, ("objective",), list(table.objectives.values()))
@@ -187,11 +183,10 @@ def _write_tracks(scales: Scales, sensors: Mapping, tracks: Callable[[], Iterabl
 
     def empty(name: str, shape: tuple[int, ...], axes: tuple[str, ...], unit: str) -> h5py.Dataset:
         """A dataset with a chunk for each case; cases that are never written are NaN."""
-        stored = {"chunks": (1, *shape)} | _COMPRESSED if cases and all(shape) else {}  # HDF5 has no empty chunks
-        whole = (cases, *shape)
-        return scales.store(
-            f"sensors/{name}", None, ("case", *axes), unit, shape=whole, dtype="f8", fillvalue=np.nan, **stored
-        )
+        stored: dict[str, Any] = {"shape": (cases, *shape), "dtype": "f8", "fillvalue": np.nan}
+        if cases and all(shape):  # HDF5 has no empty chunks
+            stored |= {"chunks": (1, *shape)} | COMPRESSED
+        return scales.store(f"sensors/{name}", None, ("case", *axes), unit, **stored)
 
     times = None if common else empty("time", (len(longest),), (axis,), "s")
     shown, first = [], 0
@@ -224,7 +219,6 @@ def common_times(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
 FIT, FIT_VERSION = "mbsim-fit", 1
 READINGS = ("time", "measured", "computed", "residuals")  # keys of a column of measurements; all of one length
 _NUMBERS = ("start", "value", "standard_error")  # of a parameter; null where a number is not determined
-
 
 is_fit = partial(begins, pattern=re.compile(f'{{"format": "{FIT}"'.encode()))
 FIT_FILE = FileKind("a fit", "fit.json", is_fit)

@@ -17,8 +17,6 @@ from mbsim_cli.io import guard
 from mbsim_cli.io.target import FileKind, replaced
 from mbsim_cli.system import open_regular
 
-# Tables that a model refers to: columns by name from a CSV or HDF5 file.
-
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 MOST_NAMED = 20
 _DELIMITERS = (";", "\t", "|")  # never part of a name in a file separated by commas
@@ -179,9 +177,6 @@ def _hdf5_columns(file: h5py.File) -> dict[str, np.ndarray]:
                 sign = -1.0 if name.startswith("-") else 1.0
                 columns[name.removeprefix("-") + suffix] = sign * values
     return columns
-
-
-# Histories of a result as tables of other programs: CSV, Parquet, MATLAB, netCDF.
 
 
 class Column(NamedTuple):

@@ -204,8 +204,6 @@ class Sink(io.FileIO):
         return self.tell() if size is None else size
 
 
-# The files that a command may overwrite, by their kind.
-
 HDF5 = b"\x89HDF\r\n\x1a\n"
 RESULT_SUFFIXES = (".h5", ".hdf5")
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mbsim_cli.solve.linear.modes import Found
     from mbsim_cli.solve.linear.state_space import Responses
 
-# Results that are stored after the last time point; names, units and provenance, an ``Origin``, are stored before.
-
 
 class ObjectiveResult(NamedTuple):
     """An objective's value and, with sensitivities, its gradient (p,), and their estimated discretisation errors."""
@@ -123,9 +121,8 @@ def _compressed(values: np.ndarray, chunking: Chunking, first: int) -> bytes:
     """The chunk from row ``first`` on, compressed and padded with zeros; zlib releases the interpreter lock."""
     content = np.ascontiguousarray(values[first : first + chunking.shape[0]], chunking.dtype)
     if content.shape != chunking.shape:
-        content = np.concatenate(
-            [content, np.zeros((chunking.shape[0] - len(content), *chunking.shape[1:]), chunking.dtype)]
-        )
+        padding = np.zeros((chunking.shape[0] - len(content), *chunking.shape[1:]), chunking.dtype)
+        content = np.concatenate([content, padding])
     return zlib.compress(content.data, layout.LEVEL)
 
 

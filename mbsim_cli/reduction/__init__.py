@@ -1,4 +1,1 @@
-"""Preprocessing of flexible bodies: meshes, modes, and the standard input data for simulations.
-
-Independent of model files and kernels; scipy is imported on first use.
-"""
+"""Flexible bodies before a simulation: meshes, modes, standard input data; scipy is imported on first use."""

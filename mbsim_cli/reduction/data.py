@@ -8,8 +8,6 @@ import numpy as np
 
 from mbsim_cli.model.standard_data import LEFT_OVER, MODES, ROUND_OFF
 
-# Errors in the description of a flexible body.
-
 
 class Refused(Exception):
     """The description cannot be fulfilled; ``place`` is the path of the cause in it, such as (sets, hub)."""
@@ -146,7 +144,6 @@ def combined(a: StandardInput, b: StandardInput, factor: complex = 1.0) -> Stand
 
 def selected(sid: StandardInput, modes: list[int]) -> StandardInput:
     """The body with some of its modes, counted from 0."""
-
     names = tuple(sid.modes[i] for i in modes) if sid.modes else ()
     picked = _along_modes(sid, lambda entries, axis: np.take(entries, modes, axis))
     return replace(picked, modes=names, design={name: selected(d, modes) for name, d in sid.design.items()})
@@ -178,9 +175,6 @@ def turned(sid: StandardInput, T: Array) -> StandardInput:
     return replace(found, modes=(), design={name: turned(d, T) for name, d in sid.design.items()})
 
 
-# Matrices of cross products.
-
-
 def tilde(a: Array) -> Array:
     """Skew-symmetric matrices (..., 3, 3) of vectors (..., 3): a~ b = a x b."""
     x, y, z = np.moveaxis(a, -1, 0)
@@ -198,9 +192,8 @@ def entries(sid: StandardInput) -> Array:
     first = _coefficients(sid)
     modes = [sid.ksigma.M0[:, None], first["Ct0"], first["Cr0"], _six(first["J1"])]
     pairs = [_six(first["J2"]), _odd(first["Cr1"]), *(term.M0.T[..., None] for term in (sid.Me, sid.Ke, sid.De))]
-    return np.concatenate(
-        [np.reshape(sid.mass.M0, 1), sid.mdCM.M0, _six(sid.J.M0), *_packed(modes, pairs), np.zeros(LEFT_OVER)]
-    )
+    whole = np.reshape(sid.mass.M0, 1), sid.mdCM.M0, _six(sid.J.M0)
+    return np.concatenate([*whole, *_packed(modes, pairs), np.zeros(LEFT_OVER)])
 
 
 def deviations(sid: StandardInput) -> Array:
@@ -216,10 +209,8 @@ def deviates(sid: StandardInput) -> bool:
     given, off = _coefficients(sid), _deviation(sid)
     # sizes of rotations and second moments: Gr and Oe are compared with J, which they follow from
     of = {"mdCM1": "Ct0", "Gr0": "J1", "Oe0": "J1", "Ct1": "Ct1", "Cr1": "Cr1", "Gr1": "J2", "Ge": "Cr1", "Oe1": "J2"}
-    return any(
-        largest(entries) > ROUND_OFF * max(largest(given[of[name]]), largest(given[name]))
-        for name, entries in off.items()
-    )
+    sizes = {name: max(largest(given[of[name]]), largest(given[name])) for name in off}
+    return any(largest(entries) > ROUND_OFF * sizes[name] for name, entries in off.items())
 
 
 def sid_of(like: StandardInput, block: Array, second: Array | None = None) -> StandardInput:

@@ -275,12 +275,8 @@ class ByStress:
         """(s, n, n) by displacements u (ndof, s)."""
         slopes, strained = (self._sloped(structure, U, slice(None)) for U in (shapes, u))
         stress = self._stress(_scaled(structure, self.volumes), strained)
-        return np.stack(
-            [
-                np.einsum("egbcl,egcd,egbdq->lq", slopes, stress[..., s], slopes, optimize=True)
-                for s in range(u.shape[1])
-            ]
-        )
+        each = np.moveaxis(stress, -1, 0)
+        return np.stack([np.einsum("egbcl,egcd,egbdq->lq", slopes, one, slopes, optimize=True) for one in each])
 
     def pull_back(self, structure: Structure, u: Array, shapes: Array, hat: Array) -> tuple[Array, Array, Array]:
         """Adjoints of the elements' factors, u and shapes."""

@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.reduction import integrals
 from mbsim_cli.reduction.data import Array, Refused, StandardInput, Taylor, untilde
-from mbsim_cli.reduction.integrals import columns
-from mbsim_cli.reduction.integrals import pull_back as gram_adjoint
 from mbsim_cli.reduction.mesh import Mesh
 from mbsim_cli.reduction.modes import unit_loads
 from mbsim_cli.reduction.reduce import Reduced
@@ -81,8 +80,8 @@ def element_gradients(found: Reduced, adjoint: StandardInput) -> tuple[Array, Ar
     body, structure, shapes = found.body, found.body.structure, found.shapes
     by_De = body.damping.pull_back(found.sid.Me.M0, found.sid.Ke.M0, adjoint.De.M0)
     by_Ke = adjoint.Ke.M0 + by_De[1]
-    by_G = gram_adjoint(adjoint.with_terms({"Me": Taylor(adjoint.Me.M0 + by_De[0])}))
-    U = columns(structure.carriers, structure.displacements(shapes))
+    by_G = integrals.pull_back(adjoint.with_terms({"Me": Taylor(adjoint.Me.M0 + by_De[0])}))
+    U = integrals.columns(structure.carriers, structure.displacements(shapes))
     by_stiffness = _contracted(structure.stiffness, structure.dofs, shapes, shapes @ by_Ke.T)
     total = _Total(structure, by_stiffness, _contracted(structure.mass, structure.carried, U, U @ by_G.T))
     by_nodes = np.zeros_like(shapes)
@@ -127,9 +126,8 @@ class _Total(NamedTuple):
 
 def _by_stresses(found: Reduced, given: Mapping[str, Taylor], total: _Total) -> Array:
     """Add the gradient of geometric stiffening by loads to ``total``; return adjoints of the shapes (ndof, n)."""
-    body, structure, shapes = found.body, found.body.structure, found.shapes
-    held, solver = body.held, found.solver
-    by_shapes = np.zeros_like(shapes)
+    body, structure, shapes, solver = found.body, found.body.structure, found.shapes, found.solver
+    held, by_shapes = body.held, np.zeros_like(shapes)
     for loads in unit_loads(body.stiffening, structure, body.nodes):
         F = held.load(loads.forces)
         x = solver.static(F)
@@ -158,8 +156,7 @@ def _answers(found: Reduced, by_shapes: Array) -> Iterator[_Answer]:
     by_V = held.load(by_shapes)
     if len(found.loaded):  # changes have no part in the span
         by_V = by_V - solver.system.M @ (found.basis @ (found.basis.T @ by_V))
-    basis = by_V @ found.mixing.T
-    kept = solver.found.kept
+    basis, kept = by_V @ found.mixing.T, solver.found.kept
     count = len(kept)
     Y = solver.response.solve(basis[:, :count])
     yield _Answer(True, held.expand(Y), held.expand(solver.modes()), solver.found.squares[kept])

@@ -1,7 +1,6 @@
 """Integrals of shapes over a body, and changes of its modal coordinates."""
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,31 +21,23 @@ _INERT = _TRACE - (_MIXED + _MIXED.transpose(0, 1, 3, 2)) / 2  # integral of r r
 _TILDES = -2 * (_MIXED.transpose(0, 1, 3, 2) - _TRACE)  # integral of r u^T to -2 integral of r~ u~
 
 
-class _Entry(NamedTuple):
-    term: str
-    order: int
-    block: str  # of the Gram matrix: two of 1, X, F
-    subscripts: str  # constant, block -> coefficient
-    constant: Array
-
-
 _ONE = np.array(1.0)
-_TABLE = (
-    _Entry("mass", 0, "11", ",->", _ONE),
-    _Entry("mdCM", 0, "1X", ",a->a", _ONE),
-    _Entry("mdCM", 1, "1F", ",al->la", _ONE),
-    _Entry("J", 0, "XX", "abcd,cd->ab", _INERT),
-    _Entry("J", 1, "XF", "abcd,cdl->lab", 2 * _INERT),
-    _Entry("J", 2, "FF", "abcd,cdlk->lkab", _INERT),
-    _Entry("Ct", 0, "1F", ",al->la", _ONE),
-    _Entry("Cr", 0, "XF", "abc,bcl->la", _EPS),
-    _Entry("Cr", 1, "FF", "abc,bcql->qla", _EPS),
-    _Entry("Me", 0, "FF", "ab,ablk->lk", _E),
-    _Entry("Gr", 0, "XF", "abcd,cdl->lab", _TILDES),
-    _Entry("Gr", 1, "FF", "abcd,cdql->qlab", _TILDES),
-    _Entry("Ge", 0, "FF", "abc,bcli->lia", 2 * _EPS),
-    _Entry("Oe", 0, "XF", "abcd,cdl->lab", -_INERT),
-    _Entry("Oe", 1, "FF", "abcd,cdlq->qlab", -_INERT),
+_TABLE = (  # term, order, block of the Gram matrix (two of 1, X, F), constant times block -> coefficient, constant
+    ("mass", 0, "11", ",->", _ONE),
+    ("mdCM", 0, "1X", ",a->a", _ONE),
+    ("mdCM", 1, "1F", ",al->la", _ONE),
+    ("J", 0, "XX", "abcd,cd->ab", _INERT),
+    ("J", 1, "XF", "abcd,cdl->lab", 2 * _INERT),
+    ("J", 2, "FF", "abcd,cdlk->lkab", _INERT),
+    ("Ct", 0, "1F", ",al->la", _ONE),
+    ("Cr", 0, "XF", "abc,bcl->la", _EPS),
+    ("Cr", 1, "FF", "abc,bcql->qla", _EPS),
+    ("Me", 0, "FF", "ab,ablk->lk", _E),
+    ("Gr", 0, "XF", "abcd,cdl->lab", _TILDES),
+    ("Gr", 1, "FF", "abcd,cdql->qlab", _TILDES),
+    ("Ge", 0, "FF", "abc,bcli->lia", 2 * _EPS),
+    ("Oe", 0, "XF", "abcd,cdl->lab", -_INERT),
+    ("Oe", 1, "FF", "abcd,cdlq->qlab", -_INERT),
 )
 
 
@@ -60,8 +51,8 @@ def terms_of(G: Array) -> dict[str, Taylor]:
     """Terms of a Gram matrix (4 + 3 n, 4 + 3 n)."""
     blocks = _blocks(G)
     found: dict[str, list[Array]] = {}
-    for entry in _TABLE:
-        found.setdefault(entry.term, []).append(np.einsum(entry.subscripts, entry.constant, blocks[entry.block]))
+    for term, _, block, subscripts, constant in _TABLE:
+        found.setdefault(term, []).append(np.einsum(subscripts, constant, blocks[block]))
     return {name: Taylor(*coefficients) for name, coefficients in found.items()}
 
 
@@ -70,11 +61,11 @@ def pull_back(adjoint: StandardInput) -> Array:
     n = adjoint.n
     G = np.zeros((4 + 3 * n, 4 + 3 * n))
     blocks = _blocks(G)
-    for entry in _TABLE:
-        given = getattr(adjoint, entry.term)[entry.order]
+    for term, order, block, subscripts, constant in _TABLE:
+        given = getattr(adjoint, term)[order]
         if given is not None:
-            constant, block, term = entry.subscripts.replace("->", ",").split(",")
-            blocks[entry.block] += np.einsum(f"{constant},{term}->{block}", entry.constant, given)
+            of_constant, of_block, of_term = subscripts.replace("->", ",").split(",")
+            blocks[block] += np.einsum(f"{of_constant},{of_term}->{of_block}", constant, given)
     return G
 
 
@@ -129,10 +120,8 @@ def of_span(sid: StandardInput, adjoint: StandardInput) -> StandardInput:
                     if size is N:  # modes first, all others as one axis
                         rows, by_rows = (np.moveaxis(of, axis, 0).reshape(sid.n, -1) for of in (entries, by))
                         by_turn += rows @ by_rows.T
-    Me, Ke = (
-        term._replace(M0=term.M0 + weights * by_turn)
-        for term, weights in zip((adjoint.Me, adjoint.Ke), _turns(sid), strict=True)
-    )
+    weighted = zip((adjoint.Me, adjoint.Ke), _turns(sid), strict=True)
+    Me, Ke = (term._replace(M0=term.M0 + weights * by_turn) for term, weights in weighted)
     return replace(adjoint, Me=Me, Ke=Ke)
 
 

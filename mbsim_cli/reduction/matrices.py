@@ -34,9 +34,8 @@ def read_matrix(path: Path, labels: Array) -> Sparse:
     diagonal = matrix.diagonal()
     if diagonal.min() < -SYMMETRIC * np.abs(matrix).max():
         row = int(diagonal.argmin())
-        raise InputOutputError(
-            f"{path} is of no body: row {row + 1} has {diagonal[row]:g} on the diagonal, less than 0"
-        )
+        fault = f"row {row + 1} has {diagonal[row]:g} on the diagonal, less than 0"
+        raise InputOutputError(f"{path} is of no body: {fault}")
     if np.abs(matrix - matrix.T).max() > SYMMETRIC * np.abs(matrix).max():
         raise InputOutputError(f"{path} is not symmetric")
     return matrix

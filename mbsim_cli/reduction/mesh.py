@@ -7,16 +7,13 @@ from functools import cache
 from io import StringIO
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.quarantine import fault_of
 from mbsim_cli.reduction.data import Array, Refused
-
-if TYPE_CHECKING:
-    from mbsim_cli.reduction.reduce import ShapedMesh
 
 # Cells of meshes as data: reference nodes and the monomials that their shape functions are made of.
 
@@ -164,6 +161,17 @@ class Mesh:
         return float(np.ptp(self.points.real, axis=0).max())
 
 
+@dataclass(frozen=True)
+class ShapedMesh:
+    """Points (N, 3), cells (ne, nodes of a cell) of one of meshio's kinds, displacements by each shape (n, N, 3)."""
+
+    points: Array
+    cells: Array
+    kind: str
+    shapes: Array
+    fields: Mapping[str, Array] = field(default_factory=dict)  # numbers of the cells (ne) by name
+
+
 def grid(origin: Sequence, size: Sequence, elements: Sequence[int]) -> Mesh:
     """Bricks, or rectangles where there are two sizes; the last direction counts fastest in nodes and cells."""
     axes = [o + s * np.linspace(0.0, 1.0, n + 1) for o, s, n in zip(origin, size, elements, strict=True)]
@@ -223,8 +231,6 @@ def drawn_edges(points: Array, cells: Array, kind: str) -> Array:
     return edges[(count != 2) | folded]
 
 
-# Sets of nodes: by coordinates, by name of a group, or the node nearest to a place; weights of nodes.
-
 CLOSE = 1e-6  # of the mesh's extent: coordinates this close are the same
 
 
@@ -278,9 +284,6 @@ def weights_of(mesh: Mesh, nodes: Array) -> Array:
     found = weights[nodes]
     total = found.sum()
     return found / total if total else np.full(len(nodes), 1 / len(nodes))
-
-
-# Meshes from files, by meshio (extra fem).
 
 
 def read_mesh(path: Path) -> Mesh:
@@ -375,10 +378,8 @@ def _compact(mesh: Mesh, path: Path) -> Mesh:
     _, first, which = np.unique(np.sort(mesh.cells, 1), axis=0, return_index=True, return_inverse=True)
     twice = np.flatnonzero(first[which.ravel()] != np.arange(len(mesh.cells)))
     if len(twice):
-        again = int(twice[0])
-        raise InputOutputError(
-            f"{path} has a cell twice, {first[which.ravel()[again]]} and {again}; remove one of them"
-        )
+        again, before = twice[0], first[which.ravel()[twice[0]]]
+        raise InputOutputError(f"{path} has a cell twice, {before} and {again}; remove one of them")
     place = np.full(len(mesh.points), -1)
     place[used] = np.arange(len(used))
     groups = {name: kept for name, nodes in mesh.groups.items() if len(kept := place[nodes][place[nodes] >= 0])}
@@ -386,17 +387,13 @@ def _compact(mesh: Mesh, path: Path) -> Mesh:
     return Mesh(points, place[mesh.cells], mesh.kind, groups=groups)
 
 
-# Meshes for viewers (VTU), by meshio (extra fem).
-
-
-def write_vtu(path: Path, mesh: "ShapedMesh", points: Array, vectors: Mapping, fields: Mapping) -> None:
-    """Write the cells of a mesh with its ``points`` (N, 3), vectors (N, 3) of these, and numbers of the cells."""
+def write_vtu(path: Path, mesh: ShapedMesh, points: Array, vectors: Mapping, fields: Mapping) -> None:
+    """Write the cells of a mesh for viewers, with ``points`` (N, 3), vectors (N, 3) there, and numbers of the cells."""
     try:
         import meshio
     except ImportError as error:
-        raise UsageError(
-            "a .vtu file needs meshio: install the extra fem, in a clone by pip install '.[fem]'"
-        ) from error
+        hint = "install the extra fem, in a clone by pip install '.[fem]'"
+        raise UsageError(f"a .vtu file needs meshio: {hint}") from error
     cell_data = {name: [values] for name, values in fields.items()}
     found = meshio.Mesh(points, [(mesh.kind, mesh.cells)], point_data=dict(vectors), cell_data=cell_data)
     found.write(path, file_format="vtu")

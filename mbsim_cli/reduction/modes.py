@@ -7,8 +7,8 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.coordinates import all_but
-from mbsim_cli.reduction.data import SIX, Array, NoDerivative, Refused, StandardInput, Taylor, tilde, untilde
-from mbsim_cli.reduction.restriction import MeshNode, Restriction
+from mbsim_cli.reduction.data import SIX, Array, NoDerivative, Refused, Taylor, tilde, untilde
+from mbsim_cli.reduction.restriction import MeshNode
 from mbsim_cli.reduction.structure import Flexibility, Structure, System, lowest_by_multigrid
 from mbsim_cli.system import cached_property
 
@@ -64,8 +64,6 @@ def _orthonormal(system: System, V: Array) -> tuple[Array, Array]:
         V, W = V @ T, W @ T
     return V, W
 
-
-# Lowest modes of a held or free body, and their change with the body.
 
 DENSE = 300  # unknowns up to which a dense solver is quicker
 GUARD = 2  # modes above those wanted: they show a gap, and speed the solves of derivatives
@@ -303,24 +301,6 @@ class UnitLoads(NamedTuple):
         if self.path == "Cr":
             hat = hat - 2 * untilde(by_rate)
         return -hat.transpose(2, 1, 0)
-
-
-def stiffened(
-    sid: StandardInput,
-    which: Stiffening,
-    structure: Structure,
-    held: Restriction,
-    solver: Solved | Changed,
-    shapes: Array,
-    nodes: Sequence[MeshNode],
-) -> StandardInput:
-    """The body with stiffening; ``shapes`` (ndof, n) are its modes."""
-    terms = dict(sid.items())
-    for loads in unit_loads(which, structure, nodes):
-        stressed = held.expand(solver.static(held.load(loads.forces)))
-        for path, share in loads.shares(structure.geometric.stiffness(structure, stressed, shapes)).items():
-            terms[path] = terms[path].plus(share)
-    return sid.with_terms(terms)
 
 
 def unit_loads(which: Stiffening, structure: Structure, nodes: Sequence[MeshNode]) -> Iterator[UnitLoads]:

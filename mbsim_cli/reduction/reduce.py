@@ -1,7 +1,7 @@
 """From a meshed body to its standard input data; damping of elastic coordinates."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,10 +9,11 @@ import numpy as np
 from mbsim_cli.errors import beyond_numbers
 from mbsim_cli.reduction.data import Array, Node, Refused, StandardInput, Taylor, tangent, tilde
 from mbsim_cli.reduction.integrals import columns, terms_of
-from mbsim_cli.reduction.modes import Changed, Solved, Stiffening, signs, stiffened
-from mbsim_cli.reduction.restriction import Frame, MeshNode, Pivots, Restriction, restriction
+from mbsim_cli.reduction.mesh import ShapedMesh
+from mbsim_cli.reduction.modes import Changed, Solved, Stiffening, signs, unit_loads
+from mbsim_cli.reduction.restriction import Frame, MeshNode, Pivots, Restriction, restriction, system_of
 from mbsim_cli.reduction.sid_reader import EXACT, difference
-from mbsim_cli.reduction.structure import RANK, SETTLED, Structure, system_of
+from mbsim_cli.reduction.structure import RANK, SETTLED, Structure
 from mbsim_cli.system import cached_property
 
 
@@ -94,15 +95,10 @@ class Body:
 
     def static_loads(self) -> Array:
         """Unit forces and moments at the nodes that have static shapes (ndof, s), also those that the frame takes."""
-        planar = self.structure.planar
-        forces = (0, 1) if planar else (0, 1, 2)
-        moments = (2,) if planar else (0, 1, 2)
-        rows = [
-            row
-            for i in self.static
-            for row in (*self.nodes[i].phi.toarray()[list(forces)], *self.nodes[i].psi.toarray()[list(moments)])
-            if np.any(row)
-        ]
+        forces, moments = ([0, 1], [2]) if self.structure.planar else ([0, 1, 2], [0, 1, 2])
+        nodes = [self.nodes[i] for i in self.static]
+        parts = [part for node in nodes for part in (node.phi.toarray()[forces], node.psi.toarray()[moments])]
+        rows = [row for part in parts for row in part if np.any(row)]
         return np.array(rows).T if rows else np.zeros((self.structure.size, 0))
 
 
@@ -144,15 +140,10 @@ def derivative(before: Reduced, body: Body, step: float) -> StandardInput:
     """Derivatives of all terms, where the body's numbers have moved by ``step`` along the imaginary axis."""
     body = replace(body, pivots=before.body.held.pivots)
     solver = Changed(before.solver, system_of(body.structure, body.held, body.frame.free))
-    return tangent(_along(before, body, solver), step)
-
-
-def _along(before: Reduced, body: Body, solver: Solved | Changed) -> StandardInput:
-    """Terms of a changed body, in the basis that a solver gives, turned as little as it can within the span."""
     V = _basis(body, solver, before.loaded) @ before.mixing
     if len(before.loaded):  # static shapes; changes of modes have no part in the span
         V = V - 1j * before.basis @ (before.basis.T @ (before.solver.system.M @ V.imag))
-    return _terms(body, solver, body.held.expand(V))
+    return tangent(_terms(body, solver, body.held.expand(V)), step)
 
 
 def _bent_by(body: Body) -> tuple[Array, list[str]]:
@@ -227,28 +218,23 @@ def _terms(body: Body, solver: Solved | Changed, shapes: Array) -> StandardInput
     Ke = shapes.T @ (structure.K @ shapes)
     if structure.given is not None:
         terms["Me"] = Taylor(shapes.T @ (structure.M @ shapes))
-    Me = terms["Me"].M0
-    sid = StandardInput(
-        **terms,
-        Ke=Taylor(Ke),
-        De=Taylor(body.damping.matrix(Me, Ke)),
-        ksigma=Taylor(np.zeros(len(Ke))),
-        nodes=tuple(
-            node_of(node.name, node.origin, (node.phi @ shapes).T, (node.psi @ shapes).T) for node in body.nodes
-        ),
-    )
+    terms |= {"Ke": Taylor(Ke), "De": Taylor(body.damping.matrix(terms["Me"].M0, Ke))}
+    nodes = tuple(node_of(node.name, node.origin, (node.phi @ shapes).T, (node.psi @ shapes).T) for node in body.nodes)
+    sid = StandardInput(**terms, ksigma=Taylor(np.zeros(len(Ke))), nodes=nodes)
     if body.stiffening == NO_STIFFENING:
         return sid
     if structure.geometric is None:
         raise Refused(("stiffening",), "matrices tell no stresses", "leave it out, or give a mesh")
-    return stiffened(sid, body.stiffening, structure, body.held, solver, shapes, body.nodes)
-
-
-# A body by its independent integrals; the other terms follow from identities.
+    stiff = dict(sid.items())
+    for loads in unit_loads(body.stiffening, structure, body.nodes):
+        stressed = body.held.expand(solver.static(body.held.load(loads.forces)))
+        for path, share in loads.shares(structure.geometric.stiffness(structure, stressed, shapes)).items():
+            stiff[path] = stiff[path].plus(share)
+    return sid.with_terms(stiff)
 
 
 class Integrals(NamedTuple):
-    """Integrals of a body with n shapes; index q of the shape that a coefficient is multiplied by first.
+    """Independent integrals of a body with n shapes; index q of the shape that a coefficient is multiplied by first.
 
     J2 may be -int rho Phi_q~ Phi_l~, or only its symmetric part, which is used.
     """
@@ -317,22 +303,8 @@ def _symmetric(matrices: Array) -> Array:
     return (matrices + matrices.swapaxes(-1, -2)) / 2
 
 
-# The mesh of a reduced body for pictures: displacements of its points, numbers of its cells.
-
-
-@dataclass(frozen=True)
-class ShapedMesh:
-    """Points (N, 3), cells (ne, nodes of a cell) of one of meshio's kinds, displacements by each shape (n, N, 3)."""
-
-    points: Array
-    cells: Array
-    kind: str
-    shapes: Array
-    fields: Mapping[str, Array] = field(default_factory=dict)  # numbers of the cells (ne) by name
-
-
 def shaped_mesh(found: Reduced, fields: Mapping[str, Array]) -> ShapedMesh | None:
-    """That of a body with elements; None of one by matrices, which has no cells."""
+    """The mesh of a body for pictures; None for one by matrices, which has no cells."""
     structure = found.body.structure
     mesh = structure.mesh
     if not len(mesh.cells):

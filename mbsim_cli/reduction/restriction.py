@@ -8,7 +8,7 @@ import numpy as np
 from mbsim_cli.model.coordinates import all_but
 from mbsim_cli.reduction.data import Array, Refused, tilde
 from mbsim_cli.reduction.mesh import weights_of
-from mbsim_cli.reduction.structure import RANK, Sparse, Structure
+from mbsim_cli.reduction.structure import RANK, Sparse, Structure, System
 
 FLAT = 1e-9  # a set that turns about an axis without moving, by the size of its other moments
 
@@ -26,7 +26,7 @@ def mesh_node(structure: Structure, name: str, nodes: Array) -> MeshNode:
     """The frame that follows a set in the mean: weighted mean displacement, and the rotation that fits best."""
     weights = weights_of(structure.mesh, nodes)
     points = structure.mesh.points[nodes]
-    origin = weights @ points
+    origin = centre = weights @ points
     phi = _mean(structure, nodes, weights, 0, np.arange(structure.translations))
     if structure.has_rotations:
         axes = np.array([2] if structure.planar else [0, 1, 2])
@@ -39,8 +39,6 @@ def mesh_node(structure: Structure, name: str, nodes: Array) -> MeshNode:
         nodes = np.unique(cells[(cells == nodes[0]).any(1)])
         points, weights = structure.mesh.points[nodes], np.full(len(nodes), 1 / len(nodes))
         centre = points.mean(0)
-    else:
-        centre = origin
     return MeshNode(name, origin, phi, _fitted(structure, nodes, weights, points - centre))
 
 
@@ -74,7 +72,6 @@ def _fitted(structure: Structure, nodes: Array, weights: Array, arms: Array) -> 
 
 
 MOTIONS = ("shift along x", "shift along y", "shift along z", "turn about x", "turn about y", "turn about z")
-PLANAR_MOTIONS = (MOTIONS[0], MOTIONS[1], MOTIONS[5])
 
 
 class Frame(NamedTuple):
@@ -192,7 +189,7 @@ def _require_held(structure: Structure, C: Sparse) -> None:
     values = np.pad(values, (0, len(V) - len(values)))
     free = V[values <= RANK * max(values.max(), 1e-300)] / sizes[moving] @ parts[moving]
     if len(free):
-        names = PLANAR_MOTIONS if structure.planar else MOTIONS
+        names = [MOTIONS[i] for i in (0, 1, 5)] if structure.planar else MOTIONS
         worst = dict.fromkeys(names[int(np.argmax(np.abs(row)))] for row in free)
         count = f"{len(free)} rigid motion{'s' * (len(free) > 1)}"
         hint = "fix more nodes, or let it be free"
@@ -263,3 +260,19 @@ def _null_space(C: Sparse, pivots: Pivots) -> Sparse:
     entries = np.concatenate([np.ones(len(free)), by_others.ravel()])
     index = (np.concatenate([free, dependent[i]]), np.concatenate([np.arange(len(free)), place[others[j]]]))
     return sparse.coo_matrix((entries, index), shape=(size, len(free))).tocsc()
+
+
+def system_of(structure: Structure, held: Restriction, free: bool) -> System:
+    """The free displacements of a structure."""
+
+    def motions() -> Array:
+        return held.coordinates(structure.rigid_motions())
+
+    rigid = motions() if free else np.zeros((held.count, 0), structure.mesh.points.dtype)
+    if free:
+        size = np.linalg.norm(rigid.real, axis=0)
+        if np.linalg.matrix_rank(rigid.real / np.where(size > 0.0, size, 1.0), RANK) < rigid.shape[1]:
+            message = "a free body turns about the line on which all its nodes lie, and moves none of them"
+            raise Refused(("frame",), message, "give nodes beside the line, or hold the body there")
+    node = held.first // structure.per_node
+    return System(held.matrix(structure.K), held.matrix(structure.M), rigid, node, structure.mesh.points.real, motions)

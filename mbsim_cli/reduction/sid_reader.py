@@ -14,15 +14,14 @@ from mbsim_cli.reduction.data import OF_NODES, SIX, Array, Node, StandardInput, 
 from mbsim_cli.reduction.sid_text import Block, RawTerm, in_range, no_derivatives, read_blocks, read_term
 from mbsim_cli.system import open_regular
 
-# Identities between the terms of any body; a warning reports by how much data violate them.
-
 EXACT = 1e-6  # relative: files have 12 digits
 NOTED = 1e-3  # least defect that is reported if lumping may explain it
 MOST_DAMPING = 1.0  # ratio above which damping looks like a mistake of units
 
 
-def difference(a: Array, b: Array) -> float:
-    """Largest difference of two arrays by the largest entry."""
+def difference(a: Array, b: Array | None) -> float:
+    """Largest difference of two arrays by the largest entry; None: zeros."""
+    b = 0.0 if b is None else b
     size = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
     return float(np.abs(a - b).max(initial=0.0) / size) if size else 0.0
 
@@ -42,10 +41,7 @@ def warnings_of(sid: StandardInput) -> Iterator[str]:
 
 def _linear_terms(sid: StandardInput) -> Iterator[str]:
     """Contradictions between terms and derivatives of others; at nodes, simulations use phi and psi."""
-    n = sid.n
-    first = sid.mdCM.M1 if sid.mdCM.M1 is not None else np.zeros((n, 3))
-    inertia = sid.J.M1 if sid.J.M1 is not None else np.zeros((n, 3, 3))
-    for what, a, b in (("Ct = d mdCM/dq", sid.Ct.M0, first), ("Oe = -dJ/dq / 2", sid.Oe.M0, -inertia / 2)):
+    for what, a, b in (("Ct = d mdCM/dq", sid.Ct.M0, sid.mdCM.M1), ("Oe = -dJ/dq / 2", -2 * sid.Oe.M0, sid.J.M1)):
         if (defect := difference(a, b)) > EXACT:
             yield f"{what} fails by {defect:.2g} of the largest entry"
     if sid.Ct.M1 is not None and (defect := difference(sid.Ct.M1, sid.Ct.M1.swapaxes(0, 1))) > EXACT:
@@ -54,10 +50,8 @@ def _linear_terms(sid: StandardInput) -> Iterator[str]:
             "moves no body; half of each counts"
         )
     for node in sid.nodes:
-        moved = node.origin.M1 if node.origin.M1 is not None else np.zeros((n, 3))
-        turned = node.AP.M1 if node.AP.M1 is not None else np.zeros((n, 3, 3))
-        pairs = (("phi = d origin/dq", node.phi.M0, moved), ("psi~ = d AP/dq", tilde(node.psi.M0), turned))
-        for what, a, b in pairs:
+        turned = "psi~ = d AP/dq", tilde(node.psi.M0), node.AP.M1
+        for what, a, b in (("phi = d origin/dq", node.phi.M0, node.origin.M1), turned):
             if (defect := difference(a, b)) > EXACT:
                 yield f"node {node.name}: {what} fails by {defect:.2g} of the largest entry"
 
@@ -101,8 +95,6 @@ def _modes(sid: StandardInput) -> Iterator[str]:
         if (high := float(ratios.max())) > MOST_DAMPING:
             yield f"De damps mode {int(ratios.argmax()) + 1} at {high:.3g} of the critical damping"
 
-
-# What no body has: data that are refused.
 
 _SYMMETRIC = ("Me", "Ke", "De", "J")
 
@@ -178,18 +170,16 @@ def squares_of(m: Array) -> Array:
     return O
 
 
-def order_of_Gr(raw: RawTerm, J: Taylor, n: int) -> Order:
+def order_of_Gr(raw: RawTerm, J: Taylor) -> Order:
     """The order of the columns of Gr, by modes or by axes, for which its symmetric parts are dJ/dq."""
-    wanted = J.M1 if J.M1 is not None else np.zeros((n, 3, 3))
-    defects = [difference((G + G.transpose(0, 2, 1)) / 2, wanted) for G in (order(raw.m0) for order in _ORDERS)]
+    defects = [difference((G + G.transpose(0, 2, 1)) / 2, J.M1) for G in (order(raw.m0) for order in _ORDERS)]
     return _settled(raw, "Gr", defects, "its symmetric parts are to be dJ/dq")
 
 
 def order_of_Ge(raw: RawTerm, Cr: Taylor, Me: Array) -> Order:
     """The order of the columns of Ge, by modes or by axes, for which it is twice dCr/dq."""
-    n, small = len(Me), EXACT * np.abs(Me).max()
-    wanted = 2 * Cr.M1 if Cr.M1 is not None else np.zeros((n, n, 3))
-    is_zero = max(np.abs(raw.m0).max(), np.abs(wanted).max()) < small
+    wanted = 2 * Cr.M1 if Cr.M1 is not None else 0.0
+    is_zero = max(np.abs(raw.m0).max(), np.abs(wanted).max()) < EXACT * np.abs(Me).max()
     defects = [0.0 if is_zero else difference(order(raw.m0), wanted) for order in _ORDERS]
     return _settled(raw, "Ge", defects, "it is to be 2 dCr/dq")
 
@@ -204,8 +194,6 @@ def _settled(raw: RawTerm, name: str, defects: list[float], identity: str) -> Or
         )
     return _ORDERS[int(np.argmin(defects))]
 
-
-# ASCII standard input data (``*.SID_FEM``) of any writer; identities settle differences between writers.
 
 MOST_BYTES = 200_000_000
 MOST_MODES = 1000
@@ -283,7 +271,7 @@ def _read(modal: Block, refmod: Block, n: int) -> _Parts:
         if any(first is not None and first.any() for first in (raw[name].m1, raw[name].d1)):
             raw[name].block.fail(f"{name} depends on the elastic coordinates, which no equation knows of")
     by_modes = {
-        "Gr": order_of_Gr(raw["Gr"], inertia_of(raw["J"]), n),
+        "Gr": order_of_Gr(raw["Gr"], inertia_of(raw["J"])),
         "Ge": order_of_Ge(raw["Ge"], Taylor(raw["Cr"].m0, raw["Cr"].m1), raw["Me"].m0),
     }
     return _Parts(n, raw, _nodes(modal, n), by_modes)

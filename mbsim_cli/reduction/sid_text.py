@@ -9,7 +9,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.reduction.data import COLUMNS, ROWS, Array, StandardInput, Taylor
+from mbsim_cli.reduction.data import COLUMNS, OF_NODES, ROWS, SHAPES, Array, StandardInput, Taylor
 
 # Lines of an ASCII SID file to blocks: keys with values, coefficients, blocks in blocks, all with their lines.
 
@@ -130,8 +130,6 @@ def in_range(block: Block, line: Line, sizes: Sequence[int]) -> tuple[int, ...]:
     return tuple(i - 1 for i in line.indices)
 
 
-# One term of an ASCII SID file: the coefficients of a block, with their derivatives, as arrays.
-
 MOST_DESIGNS = 10_000
 _OPTIONAL = ("De", "ksigma", "AP")
 _KEYS = ("order", "nrow", "ncol", "nq", "nqn", "structure", "m0", "m1", "mn", "nd", "dm0", "dm1", "dmn")
@@ -225,33 +223,15 @@ _INDENT = " " * 11
 _WRITTEN_KEYS = ("m0", "m1", "mn")
 
 
-class _Layout(NamedTuple):
-    """How the file has a term: its columns from a coefficient, and its highest order in q."""
-
-    columns: Callable[[Array], Array]
-    order: int = 1
-
-
-_TERMS = {
-    "mdCM": _Layout(lambda m: m[:, None]),
-    "J": _Layout(lambda m: m[ROWS, COLUMNS][:, None], 2),
-    "Ct": _Layout(lambda m: m),
-    "Cr": _Layout(lambda m: m),
-    "Me": _Layout(lambda m: m),
-    "Gr": _Layout(lambda m: m.transpose(1, 2, 0).reshape(3, -1)),
-    "Ge": _Layout(lambda m: m.transpose(1, 2, 0).reshape(len(m), -1)),
-    "Oe": _Layout(lambda m: m[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]] * [1, 1, 1, 2, 2, 2]),
-    "ksigma": _Layout(lambda m: m[:, None]),
-    "Ke": _Layout(lambda m: m),
-    "De": _Layout(lambda m: m),
+_IN_COLUMNS: dict[str, Callable[[Array], Array]] = {  # a coefficient as the file has it, where that is another matrix
+    "mass": lambda m: np.reshape(m, (1, 1)),
+    "J": lambda m: m[ROWS, COLUMNS][:, None],
+    "Gr": lambda m: m.transpose(1, 2, 0).reshape(3, -1),
+    "Ge": lambda m: m.transpose(1, 2, 0).reshape(len(m), -1),
+    "Oe": lambda m: m[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]] * [1, 1, 1, 2, 2, 2],
+    **dict.fromkeys(("mdCM", "ksigma", "origin"), lambda m: m[:, None]),
+    **dict.fromkeys(("phi", "psi"), np.transpose),
 }
-_NODE = {
-    "origin": _Layout(lambda m: m[:, None]),
-    "phi": _Layout(np.transpose),
-    "psi": _Layout(np.transpose),
-    "AP": _Layout(lambda m: m),
-}
-_MASS = _Layout(lambda m: np.reshape(m, (1, 1)))
 
 
 def sid_text(sid: StandardInput) -> str:
@@ -262,24 +242,25 @@ def sid_text(sid: StandardInput) -> str:
 def _lines(sid: StandardInput) -> Iterator[str]:
     terms = [dict(body.items()) for body in (sid, *sid.design.values())]
 
-    def block(name: str, path: str, layout: _Layout, indent: str) -> Iterator[str]:
-        return _block(name, [of[path] for of in terms], sid.n, layout, indent)
+    def block(path: str, indent: str) -> Iterator[str]:
+        return _block(path.rpartition(".")[2], [of[path] for of in terms], sid.n, indent)
 
     yield f"{len(sid.nodes):4d}{sid.n:4d}    :{sid.comment.splitlines()[0] if sid.comment else 'written by mbsim'}"
     yield "part"
     yield "      new modal = body"
-    yield from _refmod(sid, block("mass", "mass", _MASS, _INDENT + " " * 5))
+    yield from _refmod(sid, block("mass", _INDENT + " " * 5))
     yield f"{_INDENT}frame"
     for i, node in enumerate(sid.nodes):
         indent = _INDENT + " " * 5
         yield f"{indent}new node = {node.name}"
         yield f"{indent}     rframe = body ref"
-        for name, layout in _NODE.items():
-            yield from block(name, f"node[{i}].{name}", layout, indent + " " * 5)
+        for name in OF_NODES:
+            yield from block(f"node[{i}].{name}", indent + " " * 5)
         yield f"{indent}end node"
     yield f"{_INDENT}end frame"
-    for name, layout in _TERMS.items():
-        yield from block(name, name, layout, _INDENT)
+    for name in SHAPES:
+        if name != "mass":
+            yield from block(name, _INDENT)
     yield "      end modal"
     yield "end part"
 
@@ -300,13 +281,13 @@ def _refmod(sid: StandardInput, mass: Iterator[str]) -> Iterator[str]:
     yield f"{_INDENT}end refmod"
 
 
-def _block(name: str, terms: list[Taylor], n: int, layout: _Layout, indent: str) -> Iterator[str]:
+def _block(name: str, terms: list[Taylor], n: int, indent: str) -> Iterator[str]:
     """A term with its coefficients and their derivatives, which follow it in ``terms``."""
     nd = len(terms) - 1
-    highest = layout.order if nd else min(layout.order, 1)
+    highest = 2 if nd and name in _OF_SECOND_ORDER else 1
     order = max(k for k in range(highest + 1) if any(term[k] is not None for term in terms))
     found = {
-        (key, d): _in_columns(layout, entries, k)
+        (key, d): _in_columns(name, entries, k)
         for k, key in enumerate(_WRITTEN_KEYS[: order + 1])
         for d, term in enumerate(terms)
         if (entries := term[k]) is not None
@@ -327,11 +308,11 @@ def _block(name: str, terms: list[Taylor], n: int, layout: _Layout, indent: str)
     yield f"{indent}end {name}"
 
 
-def _in_columns(layout: _Layout, entries: Array, order: int) -> Array:
+def _in_columns(name: str, entries: Array, order: int) -> Array:
     """A coefficient (row, modes ..., column) as the file has it, from one with the modes first."""
     if order == 0:
-        return layout.columns(entries)
-    return np.stack([_in_columns(layout, of_mode, order - 1) for of_mode in entries], axis=1)
+        return _IN_COLUMNS[name](entries) if name in _IN_COLUMNS else entries
+    return np.stack([_in_columns(name, of_mode, order - 1) for of_mode in entries], axis=1)
 
 
 def _number(value: float) -> str:

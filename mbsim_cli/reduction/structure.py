@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.reduction.data import Array, Refused
 from mbsim_cli.reduction.mesh import Mesh
 from mbsim_cli.system import cached_property
-
-if TYPE_CHECKING:
-    from mbsim_cli.reduction.restriction import Restriction
 
 RANK = 1e-9
 
@@ -111,15 +108,13 @@ class Structure:
         points, N = self.mesh.points, len(self.mesh.points)
         motions = np.zeros((N, self.per_node, 6), points.dtype)
         d = self.translations
-        for a in range(d):
-            motions[:, a, a] = 1.0
+        motions[:, range(d), range(d)] = 1.0
         for a in range(3):
             about = np.cross(np.eye(3)[a], points)
             motions[:, :d, 3 + a] = about[:, :d]
         if self.has_rotations:
             axes = [5] if self.planar else [3, 4, 5]
-            for place, a in enumerate(axes):
-                motions[:, d + place, a] = 1.0
+            motions[:, range(d, d + len(axes)), axes] = 1.0
         kept = [0, 1, 5] if self.planar else range(6)
         return motions.reshape(self.size, 6)[:, kept]
 
@@ -341,22 +336,6 @@ class System(NamedTuple):
         if not self.rigid.shape[1]:
             return V
         return V - self.rigid @ np.linalg.solve(self.gram, self.rigid.T @ (self.M @ V))
-
-
-def system_of(structure: Structure, held: "Restriction", free: bool) -> System:
-    """The free displacements of a structure."""
-
-    def motions() -> Array:
-        return held.coordinates(structure.rigid_motions())
-
-    rigid = motions() if free else np.zeros((held.count, 0), structure.mesh.points.dtype)
-    if free:
-        size = np.linalg.norm(rigid.real, axis=0)
-        if np.linalg.matrix_rank(rigid.real / np.where(size > 0.0, size, 1.0), RANK) < rigid.shape[1]:
-            message = "a free body turns about the line on which all its nodes lie, and moves none of them"
-            raise Refused(("frame",), message, "give nodes beside the line, or hold the body there")
-    node = held.first // structure.per_node
-    return System(held.matrix(structure.K), held.matrix(structure.M), rigid, node, structure.mesh.points.real, motions)
 
 
 class Flexibility:

@@ -18,7 +18,7 @@ from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
     from mbsim_cli.reduction.data import Node, StandardInput, Taylor
-    from mbsim_cli.reduction.reduce import ShapedMesh
+    from mbsim_cli.reduction.mesh import ShapedMesh
 
 Along = Callable[[], "StandardInput"]  # derivatives along the parameter that numbers are stepped along
 ByDensity = Callable[["StandardInput"], np.ndarray]  # from an adjoint of all terms to derivatives by densities (ne,)
