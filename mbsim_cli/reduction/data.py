@@ -218,9 +218,9 @@ def sid_of(like: StandardInput, block: Array, second: Array | None = None) -> St
     n = like.n
     (ksigma, Ct, Cr0, J1), (J2, Cr1, *matrices) = _unpacked(n, block[MODES:], (1, 3, 3, 6), (6, 3, 1, 1, 1))
     found = {name: np.zeros(shape_of(name[:-1], n, int(name[-1]))) for name in _NAMES}
-    found["mass0"], found["mdCM0"], found["J0"] = block[0], block[1:4], _full(block[4:10])
-    found["ksigma0"], found["Ct0"], found["Cr0"], found["J1"] = ksigma[:, 0], Ct, Cr0, _full(J1)
-    found["J2"], found["Cr1"] = _even(_full(J2)), _odd(Cr1)
+    found["mass0"], found["mdCM0"], found["J0"] = block[0], block[1:4], full(block[4:10])
+    found["ksigma0"], found["Ct0"], found["Cr0"], found["J1"] = ksigma[:, 0], Ct, Cr0, full(J1)
+    found["J2"], found["Cr1"] = _even(full(J2)), _odd(Cr1)
     found["Me0"], found["Ke0"], found["De0"] = (matrix[..., 0].T for matrix in matrices)
     if second is not None:
         _add_deviation(found, n, second)
@@ -265,8 +265,8 @@ def _deviation(sid: StandardInput) -> dict[str, Array]:
 def _add_deviation(found: dict[str, Array], n: int, second: Array) -> None:
     """Transpose of ``_deviation``."""
     modes, pairs = _unpacked(n, second, (3, 9, 6), (3, 3, 9, 3, 6))
-    mdCM1, Gr0, Oe0 = modes[0], modes[1].reshape(n, 3, 3), _full(modes[2])
-    Ct1, Cr1, Gr1, Ge, Oe1 = pairs[0], pairs[1], pairs[2].reshape(n, n, 3, 3), pairs[3], _full(pairs[4])
+    mdCM1, Gr0, Oe0 = modes[0], modes[1].reshape(n, 3, 3), full(modes[2])
+    Ct1, Cr1, Gr1, Ge, Oe1 = pairs[0], pairs[1], pairs[2].reshape(n, n, 3, 3), pairs[3], full(pairs[4])
     found["mdCM1"], found["Ct0"] = mdCM1, found["Ct0"] - mdCM1
     found["Gr0"], found["Oe0"], found["J1"] = Gr0, Oe0, found["J1"] - Gr0 + Oe0 / 2
     found["Cr0"] = found["Cr0"] + 2 * untilde(Gr0)
@@ -280,8 +280,8 @@ def _six(A: Array) -> Array:
     return (A[..., ROWS, COLUMNS] + A[..., COLUMNS, ROWS]) / 2
 
 
-def _full(six: Array) -> Array:
-    """Transpose of ``_six``."""
+def full(six: Array) -> Array:
+    """Transpose of ``_six``: symmetric matrices (..., 3, 3)."""
     found = np.zeros((*six.shape[:-1], 3, 3))
     found[..., ROWS, COLUMNS] += six / 2
     found[..., COLUMNS, ROWS] += six / 2

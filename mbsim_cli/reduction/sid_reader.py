@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, reason_of
-from mbsim_cli.reduction.data import OF_NODES, SIX, Array, Node, StandardInput, Taylor, largest, scaled, tilde
+from mbsim_cli.reduction.data import OF_NODES, SIX, Array, Node, StandardInput, Taylor, full, largest, scaled, tilde
 from mbsim_cli.reduction.sid_text import Block, RawTerm, in_range, no_derivatives, read_blocks, read_term
 from mbsim_cli.system import open_regular
 
@@ -137,7 +137,6 @@ def _lowest(matrix: Array) -> float:
 
 # Differences between writers of ASCII SID files: layout of inertia and order of columns, settled by identities.
 
-_SIX_OF_OE = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # Oe: xx yy zz xy yz xz
 Order = Callable[[Array], Array]  # from a matrix of the file to one of each mode
 _ORDERS: tuple[Order, Order] = (
     lambda m: m.reshape(len(m), -1, 3).transpose(1, 0, 2),  # by modes
@@ -162,12 +161,8 @@ def _inertia(m: Array) -> Array:
 
 
 def squares_of(m: Array) -> Array:
-    """Rows (n, 6) by products of angular velocities to symmetric matrices (n, 3, 3)."""
-    O = np.zeros((len(m), 3, 3))
-    for column, (a, b) in enumerate(_SIX_OF_OE):
-        O[:, a, b] += m[:, column] / 2
-        O[:, b, a] += m[:, column] / 2
-    return O
+    """Rows (n, 6) of Oe, by products of angular velocities xx yy zz xy yz xz, to symmetric matrices (n, 3, 3)."""
+    return full(m[:, [0, 1, 2, 3, 5, 4]])
 
 
 def order_of_Gr(raw: RawTerm, J: Taylor) -> Order:
