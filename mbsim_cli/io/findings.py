@@ -216,15 +216,15 @@ def history_of(path: Path) -> History | None:
         labels = {"values": variables, "objectives": objectives}
         units = {n: column_units(file, f"optimization/{n}") if names else [] for n, names in labels.items()}
         count = (len(found),)
-        numbers = [np.asarray(group[name][()], dtype=float) for name in ("violation", "optimality")]
+        violation, optimality = (np.asarray(group[name][()], dtype=float) for name in ("violation", "optimality"))
         failures = texts(group["failures"])
         fits = values.shape == (*count, len(variables)) and found.shape == (*count, len(objectives))
         fits = fits and bounds.shape == (len(variables), 2) and len(failures) == len(found)
-        if not (fits and all(one.shape == count for one in numbers)):
+        if not (fits and violation.shape == optimality.shape == count):
             raise FormatError("the history of its optimisation does not have the shape of its labels")
         facts = {name: value for name in group.attrs if (value := attribute(group, name)) is not None}
         by_name, aims = (dict(zip(names, units[n], strict=True)) for n, names in labels.items())
-        return History(facts, by_name, bounds, values, aims, found, *numbers, failures)
+        return History(facts, by_name, bounds, values, aims, found, violation, optimality, failures)
 
 
 STATE_SPACE = "mbsim-state-space"
