@@ -140,10 +140,15 @@ def derivative(before: Reduced, body: Body, step: float) -> StandardInput:
     """Derivatives of all terms, where the body's numbers have moved by ``step`` along the imaginary axis."""
     body = replace(body, pivots=before.body.held.pivots)
     solver = Changed(before.solver, system_of(body.structure, body.held, body.frame.free))
+    return tangent(_along(before, body, solver), step)
+
+
+def _along(before: Reduced, body: Body, solver: Solved | Changed) -> StandardInput:
+    """Terms of a changed body, in the basis that a solver gives, turned as little as it can within the span."""
     V = _basis(body, solver, before.loaded) @ before.mixing
     if len(before.loaded):  # static shapes; changes of modes have no part in the span
         V = V - 1j * before.basis @ (before.basis.T @ (before.solver.system.M @ V.imag))
-    return tangent(_terms(body, solver, body.held.expand(V)), step)
+    return _terms(body, solver, body.held.expand(V))
 
 
 def _bent_by(body: Body) -> tuple[Array, list[str]]:

@@ -14,7 +14,7 @@ from mbsim_cli.assembly.tree.reduction_input import FlexibleBodies
 from mbsim_cli.model.layout import STEP
 from mbsim_cli.reduction.data import deviations, entries
 from mbsim_cli.reduction.reduce import _along, reduced
-from mbsim_cli.reduction.structure import system_of
+from mbsim_cli.reduction.restriction import system_of
 from mbsim_cli.study.assembling import Settings
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.evaluation import accumulated

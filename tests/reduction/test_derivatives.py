@@ -7,7 +7,7 @@ import pytest
 
 from mbsim_cli.reduction.data import tangent
 from mbsim_cli.reduction.reduce import _along, derivative, reduced
-from mbsim_cli.reduction.structure import system_of
+from mbsim_cli.reduction.restriction import system_of
 
 from .bodies import FULL, brick, cantilever, crank, free, on_chord, with_rigid_pin
 from .newton import Newton

@@ -11,8 +11,8 @@ from mbsim_cli.reduction.elements import solid
 from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.reduction.modes import DENSE, lowest_modes
 from mbsim_cli.reduction.reduce import Body
-from mbsim_cli.reduction.restriction import Frame
-from mbsim_cli.reduction.structure import SYMMETRIC, Flexibility, dissected, system_of
+from mbsim_cli.reduction.restriction import Frame, system_of
+from mbsim_cli.reduction.structure import SYMMETRIC, Flexibility, dissected
 
 from .bodies import crank, with_rigid_pin
 
