@@ -206,8 +206,7 @@ class _Reader:
             "dry friction": model.tendon_frictionloss[tendon],
             "armature": model.tendon_armature[tendon],
         }
-        if any(left.values()):
-            parts = ", ".join(part for part, is_there in left.items() if is_there)
+        if parts := ", ".join(part for part, is_there in left.items() if is_there):
             self.robot.remarks.append(f"not taken over: {parts} of tendon {label}")
         return Line(name, (one, other), np.array(model.site_pos[sites]), length)
 

@@ -197,10 +197,9 @@ def too_stiff(mesh: Mesh, nu: complex) -> Iterator[str]:
         return
     factor, slender = max((_factor(size, length, i, j, float(np.real(nu))), length[i] / size[j]) for i, j in bending)
     if factor > TOO_STIFF:
-        yield (
-            f"elements are {slender:.2g} times as long as the body is thick, and bend {factor:.3g} times as "
-            "stiffly as they should: linear ones follow by shear; take shorter ones, a beam, or a mesh of second order"
-        )
+        long = f"elements are {slender:.2g} times as long as the body is thick"
+        stiff = f"bend {factor:.3g} times as stiffly as they should: linear ones follow by shear"
+        yield f"{long}, and {stiff}; take shorter ones, a beam, or a mesh of second order"
 
 
 def _factor(size: np.ndarray, length: np.ndarray, i: int, j: int, nu: float) -> float:

@@ -167,10 +167,8 @@ def _bent_by(body: Body) -> tuple[Array, list[str]]:
     loaded = np.sort(order[: np.count_nonzero(diagonal > RANK)])
     lost = forces.shape[1] - len(loaded)
     nodes = ", ".join(body.nodes[i].name for i in body.static)
-    return loaded, [
-        f"{lost} of the forces and moments of static shapes (at {nodes}) bend nothing of their own, as the frame holds "
-        "the body there, and are left out"
-    ] if lost else []
+    what = f"{lost} of the forces and moments of static shapes (at {nodes}) bend nothing of their own"
+    return loaded, [f"{what}, as the frame holds the body there, and are left out"] if lost else []
 
 
 def _basis(body: Body, solver: Solved | Changed, loaded: Array) -> Array:
@@ -192,9 +190,8 @@ def _mixing(solver: Solved, basis: Array, mix: bool) -> tuple[Array, list[str]]:
     span = (size[:, None] * vectors[:, good]) / np.sqrt(values[good])
     mixing = span @ eigh(span.T @ K @ span)[1]
     lost = int((~good).sum())
-    return mixing * signs(basis @ mixing), [
-        f"{lost} static shapes are combinations of the others and are left out"
-    ] if lost else []
+    dropped = [f"{lost} static shapes are combinations of the others and are left out"] if lost else []
+    return mixing * signs(basis @ mixing), dropped
 
 
 def _warnings_of(solver: Solved) -> list[str]:
@@ -202,17 +199,14 @@ def _warnings_of(solver: Solved) -> list[str]:
     squares, kept = solver.found.squares, solver.found.kept
     found = []
     if solver.flexibility.iterative:
-        found.append(
-            f"the stiffness matrix of {len(solver.system.node)} unknowns is too large to factor; the modes come from "
-            f"an iterative solver, with residuals of {SETTLED:g}"
-        )
+        why = f"the stiffness matrix of {len(solver.system.node)} unknowns is too large to factor"
+        found.append(f"{why}; the modes come from an iterative solver, with residuals of {SETTLED:g}")
     for i in kept:
         for j in set(range(len(squares))) - set(kept.tolist()):
-            if abs(squares[i] - squares[j]) < CLOSE_PAIR * squares[i]:
-                found.append(
-                    f"mode {i + 1} is kept and mode {j + 1} is not, whose frequencies are equal to "
-                    f"{abs(squares[i] - squares[j]) / squares[i] / 2:.1g}: gradients are ill-defined; keep both or none"
-                )
+            gap = abs(squares[i] - squares[j])
+            if gap < CLOSE_PAIR * squares[i]:
+                pair = f"mode {i + 1} is kept and mode {j + 1} is not, whose frequencies are equal to"
+                found.append(f"{pair} {gap / squares[i] / 2:.1g}: gradients are ill-defined; keep both or none")
     return found
 
 

@@ -45,10 +45,8 @@ def _linear_terms(sid: StandardInput) -> Iterator[str]:
         if (defect := difference(a, b)) > EXACT:
             yield f"{what} fails by {defect:.2g} of the largest entry"
     if sid.Ct.M1 is not None and (defect := difference(sid.Ct.M1, sid.Ct.M1.swapaxes(0, 1))) > EXACT:
-        yield (
-            f"Ct of first order changes by {defect:.2g} of its largest entry where two shapes are exchanged, which "
-            "moves no body; half of each counts"
-        )
+        what = f"Ct of first order changes by {defect:.2g} of its largest entry where two shapes are exchanged"
+        yield f"{what}, which moves no body; half of each counts"
     for node in sid.nodes:
         turned = "psi~ = d AP/dq", tilde(node.psi.M0), node.AP.M1
         for what, a, b in (("phi = d origin/dq", node.phi.M0, node.origin.M1), turned):
@@ -70,10 +68,8 @@ def _masses(sid: StandardInput) -> Iterator[str]:
     if sid.Oe.M1 is not None:
         trace = np.trace(sid.Oe.M1, axis1=2, axis2=3)
         if (defect := difference(trace, -2 * sid.Me.M0)) > NOTED:
-            yield (
-                f"the squares of Oe in q sum to what differs from -2 Me by {defect:.2g} of the largest entry "
-                "(geometric stiffening, or a mistake of the writer)"
-            )
+            what = f"the squares of Oe in q sum to what differs from -2 Me by {defect:.2g} of the largest entry"
+            yield f"{what} (geometric stiffening, or a mistake of the writer)"
     shares = (sid.Ct.M0**2).sum(1)
     for i, (share, modal) in enumerate(zip(shares, np.diag(sid.Me.M0), strict=True)):
         if share > (1 + NOTED) * sid.mass.M0 * modal:
@@ -183,10 +179,9 @@ def _settled(raw: RawTerm, name: str, defects: list[float], identity: str) -> Or
     """The order of columns that an identity holds for; raise InputOutputError where both fail by too much."""
     by_modes, by_axes = defects
     if min(defects) > EXACT:
-        raw.block.fail(
-            f"the order of the columns of {name} cannot be settled: {identity}, which fails by {by_modes:.2g} of the "
-            f"largest entry by modes and by {by_axes:.2g} by axes; data of two writers may be mixed up"
-        )
+        what = f"the order of the columns of {name} cannot be settled: {identity}"
+        by = f"which fails by {by_modes:.2g} of the largest entry by modes and by {by_axes:.2g} by axes"
+        raw.block.fail(f"{what}, {by}; data of two writers may be mixed up")
     return _ORDERS[int(np.argmin(defects))]
 
 

@@ -198,10 +198,7 @@ GUARD = 2  # shapes of the search beyond those wanted
 
 
 class Multigrid:
-    """Inverse of a stiffness matrix (r, r) by conjugate gradients.
-
-    ``motions`` (r, s) are those that strain little, ``block`` unknowns belong to a node.
-    """
+    """Conjugate gradients for K (r, r), with ``motions`` (r, s) that strain little and ``block`` unknowns of a node."""
 
     accuracy = 1e-10
 
