@@ -15,7 +15,7 @@ from mbsim_cli.study.analyses import ANALYSES, Analysis
 from mbsim_cli.study.assembling import AUTO, Settings, automatic_of, build, chosen, stated_method
 from mbsim_cli.study.compiling import compile_kernels, compile_objectives
 from mbsim_cli.study.evaluation import evaluate
-from mbsim_cli.study.listener import SILENT, Listener
+from mbsim_cli.study.listener import SILENT, Listener, PollOnly
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.packing import ParameterValue
@@ -171,7 +171,8 @@ def values_at(
     ``before`` is a model assembled from the same file, whose tables are reused. Raises AnalysisError if the constraints
     drift apart.
     """
-    assembled = located(build(with_values(model_file, added(model_file, changes)), settings, [], before), listener)
+    assembled = build(with_values(model_file, added(model_file, changes)), settings, [], before)
+    assembled = located(assembled, PollOnly(listener))
     health = ANALYSES[assembled.problem.options.analysis].diagnostics(assembled.problem, assembled.objectives)
     found = evaluate(assembled.problem, assembled.objectives, (health.add,), listener=listener)
     if health.drifts:
