@@ -349,10 +349,7 @@ def subtract_dyad(array, i, s, u):
 
 @inlined
 def add_shifted(array, p, inertia, d):
-    """Add to row p an articulated inertia whose reference point lies at d from that of row p.
-
-    With D = d x: H' = H + D M, J' = J + (D H^T)^T + D H'^T.
-    """
+    """Add to row p an inertia about a point at d from p's: H' = H + D M, J' = J + (D H^T)^T + D H'^T, D = d x."""
     J, H, M = inertia
     a = cross3(d, (M[0], M[3], M[4]))  # columns of D M
     b = cross3(d, (M[3], M[1], M[5]))

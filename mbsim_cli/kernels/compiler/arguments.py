@@ -1,4 +1,4 @@
-"""What a compiled entry is given, as C sees it: one structure of numbers, shapes, strides and addresses of arrays.
+"""Arguments of a compiled entry, as C sees them: one structure of numbers, shapes, strides and addresses of arrays.
 
 Named tuples lie in it one within the other, each array as numba describes one: two addresses that only owners of memory
 have, number of items, bytes of each, address, shape, strides. All is aligned as in C.

@@ -1,4 +1,4 @@
-"""Which compiler makes machine code of kernels.
+"""Choice of the compiler that makes machine code of kernels.
 
 ``linking`` is numba with the passes of ``linking``, the types of ``simd_compiled``, and entries that are
 called without it (``entry``): several times faster to compile and to run, on interfaces that may change with
@@ -31,10 +31,7 @@ def is_tested(found: str = "") -> bool:
 
 
 def probe() -> tuple[str, bool]:
-    """Compile, keep and load an entry by the linking compiler in another process; what is wrong, or nothing.
-
-    Also whether that was said of numba, and not of a machine at a bad moment.
-    """
+    """Compile, keep and load an entry in another process; return an error or '', and False if the machine caused it."""
     try:
         with TemporaryDirectory() as empty:
             environment = {**os.environ, "MBSIM_COMPILER": "linking", "MBSIM_CACHE_DIR": empty}
@@ -48,7 +45,7 @@ def probe() -> tuple[str, bool]:
 
 
 def processor() -> str:
-    """What machine code is made for."""
+    """Processor and system that machine code is made for."""
     from llvmlite import binding
 
     return f"{WANTED or binding.get_host_cpu_name()} ({binding.get_process_triple()})"

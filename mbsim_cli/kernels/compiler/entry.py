@@ -33,11 +33,7 @@ _NOTHING_RAISED = (0, -2)  # numba's codes of success, with something to return 
 
 
 class Form:
-    """A compiled form that can be called.
-
-    Of one is kept: its code, what it returns in letters of the module struct, D for complex numbers, and whether that
-    is a tuple.
-    """
+    """A compiled form; kept are its code, its results in letters of ``struct`` (D complex), and if they are a tuple."""
 
     def __init__(self, kept: tuple[Image | Object, str, bool], given: tuple):
         code, self._returned, self._together = kept
@@ -54,7 +50,7 @@ class Form:
         return b"".join(piece.packed for piece in pieces)
 
     def __call__(self, given: bytes) -> Any:
-        """What it returns for all that it is given, as ``pack`` makes it of numbers."""
+        """Result of a call for all that it is given, as ``pack`` makes it of numbers."""
         returned, raised = ctypes.create_string_buffer(self._room), ctypes.c_void_p()
         if self._native(returned, ctypes.addressof(raised), given) not in _NOTHING_RAISED:
             found = _Raised.from_address(raised.value)
@@ -162,7 +158,7 @@ class bound:
 
 
 def _rebuilt(content: bytes | None, given: tuple) -> Form | None:
-    """What Python calls; None for a form that is not there, or of libraries that have changed since."""
+    """The function that Python calls; None for a form that is not there, or of libraries that have changed since."""
     if content is None:
         return None
     try:
@@ -189,10 +185,7 @@ def inlined(function: Callable) -> Callable:
 
 
 class derived:
-    """A kernel whose source is generated when it is compiled or called as Python.
-
-    It is put into all callers, or compiled once and ``called`` where it is large.
-    """
+    """A kernel whose source is made on first need; put into callers, or, if large, compiled once and ``called``."""
 
     def __init__(self, name: str, make: Callable[[], Callable], *, called: bool = False):
         self.__name__, self._make = name, make

@@ -177,10 +177,7 @@ class Elf:
 
 
 def linked(objects: Sequence[Elf], name: str) -> Image:
-    """One image of all objects, entered by a function; of what several hold the first one's is taken.
-
-    ValueError for what only LLVM links.
-    """
+    """One image of all objects, entered by ``name``, of duplicates the first; ValueError for what only LLVM links."""
     content = bytearray()
     places: dict[tuple[int, int | str], int] = {}  # of sections and common symbols, by object
     holder: dict[str, tuple[int, Symbol]] = {}  # object that a name is taken from

@@ -1,4 +1,4 @@
-"""What is installed, and what is set of numba, without loading it: that takes a third of a run with compiled kernels.
+"""Installed versions and settings of numba, without loading it: that takes a third of a run with compiled kernels.
 
 Files of versions are read; where they do not look as they do today, the library is loaded and asked.
 """
@@ -34,7 +34,7 @@ def version(library: str) -> str:
 
 
 def settings() -> list[tuple[str, str]]:
-    """What numba takes from its surroundings and puts into machine code."""
+    """Settings that numba takes from its surroundings and puts into machine code."""
     found = [(name, os.environ[f"NUMBA_{name}"]) for name in _CODE if f"NUMBA_{name}" in os.environ]
     return [*found, ("file", _SETTINGS.read_text())] if _SETTINGS.is_file() else found
 
@@ -60,7 +60,7 @@ def no_optimisation() -> str:
 
 
 def processor_of(file: str = "/proc/cpuinfo") -> str:
-    """What tells processors apart that machine code is made for; LLVM is asked where the system does not say."""
+    """Properties of the processor that machine code is made for; LLVM is asked where the system does not say."""
     try:
         with open(file, "rb", buffering=0) as opened:
             first = opened.read(16384).partition(b"\n\n")[0].decode()
@@ -114,7 +114,7 @@ WANTED = _wanted(os.environ.get("MBSIM_PROCESSOR", ""))
 
 @cache
 def processor() -> str:
-    """What tells machine codes of a function apart, by the processors that they are for."""
+    """The processor or level that machine code is for, which tells codes of a function apart."""
     return WANTED or processor_of()
 
 

@@ -204,17 +204,12 @@ class LinkingCompiler(CompilerBase):
         return [passes]
 
 
-# Operators ------------------------------------------------------------------------------------------------------------
-
 _search = types.Function.get_call_type
 _signatures: dict[tuple, Any] = {}
 
 
 def _call_type(function: Any, context: Any, operands: tuple, by_name: dict) -> Any:
-    """The signature of a call. numba by itself searches that of each ``+`` anew, among those of texts and dates too.
-
-    A definition in Python is compiled as its caller is, put into callers or not.
-    """
+    """Signature of a call, kept per way of compiling: numba searches each ``+`` anew, among texts and dates too."""
     if function.typing_key not in _OPERATORS:
         return _search(function, context, operands, by_name)
     key = context, function, operands, getattr(ConfigStack.top_or_none(), "forceinline", None)

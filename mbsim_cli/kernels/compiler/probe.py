@@ -67,7 +67,7 @@ def combine(group, out):
 
 
 def _expected(rows: np.ndarray) -> np.ndarray:
-    """What ``combine`` writes, by numpy."""
+    """Results of ``combine``, by numpy."""
     x, together = 1.5 * rows, simd.together(rows.dtype)
     last = x[-1].reshape(-1, together)
     squared = np.abs(last) ** 2

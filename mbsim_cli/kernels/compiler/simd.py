@@ -37,7 +37,7 @@ def numbers(p: int, dtype: Any) -> np.ndarray:
 
 
 def together(dtype: Any) -> int:
-    """What ``width`` is in kernels, for arrays of a kind of number."""
+    """The ``width`` in kernels of arrays of a kind of number."""
     return WIDTH if np.dtype(dtype) == np.float64 and COMPILER == "linking" else 1
 
 

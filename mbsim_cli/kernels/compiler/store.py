@@ -115,7 +115,7 @@ class Store:
                     path.unlink()
 
     def check(self) -> tuple[str, bool]:
-        """What keeps entries from being written, if anything does; and whether locks work there."""
+        """The reason why entries cannot be written, if any; and whether locks work there."""
         if self._folder is None:
             return self.trouble, False
         try:
@@ -158,7 +158,7 @@ class Store:
 
 
 def _fault(found: os.stat_result) -> str:
-    """What keeps a file or folder from being trusted; nothing where it can be."""
+    """The reason not to trust a file or folder; nothing where it can be."""
     if system.user() is None:  # Windows keeps others out of a user's folders by lists of its own
         return ""
     if found.st_uid != system.user():
@@ -167,7 +167,7 @@ def _fault(found: os.stat_result) -> str:
 
 
 def content_of(key: bytes, data: bytes) -> bytes | None:
-    """What a file holds if it is whole and of this key, else None."""
+    """Content of a file if it is whole and of this key, else None."""
     head = MAGIC + hashlib.sha256(key).digest()
     content = memoryview(data)[len(head) + _HASH :]
     return bytes(content) if data.startswith(head + hashlib.sha256(content).digest()) else None
@@ -188,10 +188,7 @@ def is_entry(path: Path) -> bool:
 
 
 def source_hash(compiler: str, package: Path = PACKAGE, folders: tuple[str, ...] = ("kernels", "model")) -> str:
-    """Hash of all files of some folders and, if a compiler is named, of it with its versions and flags.
-
-    Places and times of files do not count.
-    """
+    """Hash of all files of some folders, not their places or times, and of a named compiler, its versions and flags."""
     digest, start = hashlib.sha256(), len(str(package)) + 1
     walked = (each for folder in folders for each in os.walk(package / folder))  # in half the time of Path.rglob
     files = [os.path.join(folder, name) for folder, _, names in walked for name in names if name.endswith(".py")]
@@ -274,7 +271,7 @@ def fill_prebuilt(root: Path, kept: str) -> str:
 
 @cache
 def _within(root: Path, level: str) -> Path:
-    """What is for these sources; versions of the compiler do not count, as it is not needed to run them."""
+    """The folder for these sources; versions of the compiler do not count, as it is not needed to run them."""
     return root / f"{level}-{source_hash('')}"
 
 

@@ -1,4 +1,4 @@
-"""What this process compiles: the stores that it keeps kernels in, who is told of them, and a second process beside it.
+"""Compilation in this process: the stores that keep kernels, who is told of them, and a second process beside it.
 
 Where there is a second processor, the second process compiles the same entries from the other end: it takes the calls
 of each kernel from the last to the first. Both find each other's kernels in the store. The second one runs entries that

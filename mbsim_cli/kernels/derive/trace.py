@@ -33,10 +33,9 @@ class Operation(NamedTuple):
 
 @dataclass(frozen=True)
 class ByHand:
-    """A function whose derivatives are written by hand.
+    """A function that returns ``count`` numbers, each the derivative of the one before by the last argument.
 
-    It returns ``count`` numbers, each the derivative of the one before by the last argument. ``vary`` and ``pull`` are
-    kernels: the variation of these numbers with theta, and its transpose; none where they depend on no other numbers.
+    ``vary`` and ``pull`` are kernels of their variation with theta and its transpose; none if no other numbers enter.
     """
 
     value: Callable
@@ -112,7 +111,7 @@ class Graph:
         return list(RULES[operation.kind][1](y, *given))
 
     def decide(self, condition: "Condition") -> bool:
-        """Which way to go at a branch."""
+        """The way to go at a branch."""
         if self._decisions is None:
             raise TypeError(f"{self.name}: a branch on what may vary ({condition.text}): mark the function `branching`")
         if self._decided == len(self._decisions):

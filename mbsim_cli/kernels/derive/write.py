@@ -106,9 +106,6 @@ class Kept(Values):
         return f"kept[{self.slots[index]}]"
 
 
-# Functions that branch ------------------------------------------------------------------------------------------------
-
-
 def slopes_text(function: Callable) -> str:
     """Source of the function that gives the value of a branching function and its slopes by all that varies."""
     lines, names = Lines(), list(python_of(function).__code__.co_varnames[: python_of(function).__code__.co_argcount])
@@ -121,7 +118,7 @@ def slopes_text(function: Callable) -> str:
 def _write_branch(
     function: Callable, names: list[str], decisions: tuple, known: dict[int, str], lines: Lines, depth: int
 ) -> None:
-    """What follows some decisions; ``known`` names what was written above."""
+    """Text that follows some decisions; ``known`` names values written above."""
     graph = Graph(function.__name__, decisions)
     inputs = [
         Passive(graph, name) if name in BRANCHING[function] else graph.node(Operation("input", (), name))
@@ -148,9 +145,6 @@ def _write_branch(
     results = [value, *(by.get(each.index, 0.0) for each in inputs if isinstance(each, Symbol))]
     texts = [values.name(each, lines, depth) for each in results]
     lines(f"return ({', '.join(f'{text} + zero' for text in texts)},)", depth)
-
-
-# Values ---------------------------------------------------------------------------------------------------------------
 
 
 class Derivatives:

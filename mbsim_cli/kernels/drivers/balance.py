@@ -185,10 +185,7 @@ def find_recorded_forces(model, theta, at_center, record, row, multiplier, work)
 def observe_reactions(
     model, theta, reactions, at_center, directions, work, tw, dQ, record, d_record, multiplier, d_multiplier, out, d_out
 ):
-    """Fill out (N, width) and, where there are directions, d_out (N, width, p).
-
-    The multipliers (N, m) and their sensitivities are those of the model's equations.
-    """
+    """Fill out (N, width), with directions d_out (N, width, p), by multipliers (N, m) of the model's equations."""
     for row in range(record.time.size):
         state, acting = find_recorded_forces(model, theta, at_center, record, row, multiplier[row], work)
         react(model, theta, reactions, acting, out[row])

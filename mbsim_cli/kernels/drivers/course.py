@@ -230,10 +230,7 @@ def is_divided(scheme, work):
 
 @merged
 def accept(step_end, scheme, control, case):
-    """Count an accepted step, which ends at the state and at the time ``step_end``, and begin the next one there.
-
-    Returns EVALUATE, or the status that ends the call.
-    """
+    """Count the step to ``step_end``, begin the next there; return EVALUATE, or the status that ends the call."""
     state, sens, work, inside = case.state, case.sens, case.work, case.inside
     clock, course, breakpoints, h = work.clock, work.course, work.breakpoints, work.course[LENGTH]
     ahead = next_breakpoint(clock)

@@ -1,7 +1,4 @@
-"""The compiled time loop of explicit Runge-Kutta methods: rows at given times, with fixed or controlled steps.
-
-See ``course``; ``integrate_cases`` calls the equations of motion for eight cases at once.
-"""
+"""Time loop of explicit Runge-Kutta steps, fixed or controlled (``course``); ``integrate_cases`` takes eight cases."""
 
 from typing import NamedTuple
 

@@ -65,11 +65,7 @@ def integrate_implicit(model, scheme, case):
 
 @merged
 def _try_step(model, scheme, case):
-    """Leave the end of a step in the probe.
-
-    Returns EVALUATE, MAKE_STEP where the step is rejected and another one is to be tried, or the status that ends the
-    call.
-    """
+    """Leave a step's end in the probe; return EVALUATE, MAKE_STEP if rejected, or the status that ends the call."""
     control, tableau, work, state, sens = scheme.control, scheme.tableau, case.work, case.state, case.sens
     course, error, adaptive = work.course, np.inf, scheme.control.error.adaptive
     status = loop.start_step(scheme, control.error, case)

@@ -39,9 +39,6 @@ def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record,
             system.vary_readings(model, theta, directions, t, state, sens, kin, tw, d_record.sensors[row])
 
 
-# Angles between bodies along the rows of a motion that is computed already.
-
-
 @entry
 def follow_rows(model, theta, kin, turns, record):
     """Fill the rows of expected angles, from ``turns`` on; between rows they change by the mean of their rates."""

@@ -29,10 +29,7 @@ def guess(control, clock, end, state, probe):
 
 @merged
 def first_step(control, h, state, probe):
-    """Length of the first step, after the guess of length h was evaluated.
-
-    Source: Hairer, Norsett, Wanner (1993), section II.4.
-    """
+    """Length of the first step, after a guess of length h (Hairer, Norsett, Wanner (1993), section II.4)."""
     for c in range(state.z.size):
         probe.z[c] = probe.zd[c] - state.zd[c]
         probe.zd[c] = probe.zdd[c] - state.zdd[c]
@@ -44,12 +41,9 @@ def first_step(control, h, state, probe):
     return max(TINY, min(100.0 * h, (0.01 / steepest) ** control.exponent))
 
 
-# Values of measures at the start, for numbers that take them.
-
-
 @entry
 def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wanted, value_out, d_value_out):
-    """Measures ``wanted`` (k,) of the driven, unit start, value (k,), and their variations (k, p)."""
+    """Measures ``wanted`` (k,) of the driven, unit start, for numbers that take them: value (k,), variations (k, p)."""
     dtheta = directions.dtheta
     drive(model, theta, 0.0, open_tree, state.z, state.zd)
     vary_drive(model, theta, dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)

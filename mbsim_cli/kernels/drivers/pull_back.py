@@ -90,16 +90,12 @@ def pull_back_reactions(model, theta, reactions, work, pulling, record, multipli
         copy_to(adj.lam, out.lam[row])
 
 
-# Adjoints of what ``balance`` finds, pulled back to positions and velocities.
-#
-# Derivation: docs/theory/reactions.md.
-
-
 @entry
 def pull_balance(model, theta, control, record, work, pulling, hat):
     """Replace adjoints of accelerations and multipliers in ``hat`` (MotionAdjoints) by more of z and z'.
 
-    The record has what was found; ``pulling.adj.theta`` is summed. Returns as ``balance``.
+    The record has what was found; ``pulling.adj.theta`` is summed. Returns as ``balance``. Derivation:
+    docs/theory/reactions.md.
     """
     kin, comp, eq, state, factor = work.kin, work.comp, work.eq, work.state, work.projection
     columns, adj = work.columns, pulling.adj
@@ -127,9 +123,6 @@ def pull_balance(model, theta, control, record, work, pulling, hat):
         clear(hat.zdd[row])
         clear(hat.lam[row])
     return Status.OK.value, 0
-
-
-# Adjoints of what sensors show at a stored time point, pulled back to its motion.
 
 
 @kernel

@@ -164,10 +164,7 @@ def make_step(model, theta, control, step, scale, latest, directions, state, sen
 
 @inlined
 def _project_step(model, theta, control, step, directions, state, sens, work, extra):
-    """Put velocities and accelerations of a step that Newton has ended on the constraints, and their sensitivities.
-
-    Returns status and error of the sensitivities.
-    """
+    """Project rates of a step that Newton ended, and their sensitivities; return status and error of sensitivities."""
     eq, projection, t = work.eq, work.projection, ali3p.end_of_step(control, step)
     varies, error = sens.z.shape[1] > 0, 0.0
     if not varies:  # the tangent has just found those of the same state

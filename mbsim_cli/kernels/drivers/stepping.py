@@ -78,10 +78,7 @@ def end_by_clock(clock, h, step, end, adaptive, breakpoints):
 
 @merged
 def jump(theta, dtheta, number, behind, state, sens):
-    """Vary rates with the time theta[number] of a jump of accelerations.
-
-    Rates themselves have no jump; of complex ones the imaginary part does what sensitivities do.
-    """
+    """Vary rates, complex ones in the imaginary part, with the time theta[number] of a jump of accelerations."""
     late = theta[number] - theta[number].real
     for c in range(state.zd.size):
         less = state.zdd[c] - behind.zdd[c]

@@ -71,21 +71,15 @@ def _vary_measures(model, theta, directions, state, sens, kin, tw, out):
             put(out.d_measures, m, k, value)
 
 
-# Everything about one time point in natural coordinates, as ``linearise`` of a tree, but for measures and tangent.
-
-
 @entry
 def stand(model, theta, at_center, directions, state, sens, kin, comp, eq, tw, out, t):
-    """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
+    """As ``linearise``, for natural coordinates, without measures and tangent; eq keeps G, Phi, Phi', Phi'', J."""
     system.evaluate(model, theta, t, at_center, state, kin, comp, eq)
     system.rates(model, theta, t, state, eq.lines, kin, eq.phi1, eq.phi2)
     system.mass(model, theta, kin, comp, out.M)
     system.move_columns(model, theta, state, kin)
     _vary_equations(model, theta, t, directions, state, sens, kin, eq, tw, out)
     system.vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
-
-
-# How far stored time points of closed loops are from their constraints.
 
 
 @entry

@@ -85,10 +85,7 @@ def attitude(which, R, V, N, N1):
 
 @kernel
 def attitude_gradients(which, R, V):
-    """Derivatives of an angle and of its rate by the turn N_w of the pose; N'_w changes the rate as N_w the angle.
-
-    One variation for each component.
-    """
+    """Derivatives of an angle and its rate by components of the turn N_w; N'_w changes the rate as N_w the angle."""
     x, y, z = _by_turn(which, R, V, 0), _by_turn(which, R, V, 1), _by_turn(which, R, V, 2)
     return (x[0], y[0], z[0]), (x[1], y[1], z[1])
 

@@ -155,7 +155,7 @@ def deviate_frame(tree, theta, f, z, zd, el):
 
 @inlined
 def _first_moment(tree, theta, f, l, el):
-    """What mdCM deviates by of order 1 in q_l, and Ct_l as far as it moves with q."""
+    """Deviation of mdCM of order 1 in q_l, and Ct_l as far as it moves with q."""
     n, _, o = modes_of(tree, f)
     ct = sub3(rows3(el.now, f, CT, l), mode3(theta, mode_row(o, n, CT0) + l, n))
     return mode3(theta, own_mode_row(tree.deviation[f], n, MDCM1) + l, n), ct
@@ -401,7 +401,7 @@ def flexible_moment(tree, theta, f, z):
 
 @inlined
 def _own_moment(tree, numbers, f, k, l, share, z):
-    """What mdCM has beside Ct_l by q_l: of order 1, and a share of what moves Ct_l."""
+    """Part of mdCM by q_l beside Ct_l: of order 1, and a share of what moves Ct_l."""
     n, c, _ = modes_of(tree, f)
     d = tree.deviation[f]
     found = along3(numbers, own_mode_row(d, n, MDCM1) + l, n, k)

@@ -79,10 +79,7 @@ from mbsim_cli.model.standard_data import CT as CT0
 
 @kernel
 def flexible_force(tree, theta, f, turning, motion, el, stiff, G_out):
-    """(moment, force) of flexible body f; adds its elastic rows to G_out (n,), and leaves what they took in ``el``.
-
-    Without ``stiff`` those of inertia alone.
-    """
+    """(moment, force) of body f, without ``stiff`` of inertia alone; adds elastic rows to G_out (n,); fills ``el``."""
     (w, alpha, a), zdd = turning, motion.zdd
     n, c, _ = modes_of(tree, f)
     _bend(tree, theta, f, turning, motion, el, stiff)
@@ -218,10 +215,7 @@ def put_modes(tree, theta, f, M_out):
 
 @kernel
 def flexible_slopes(tree, theta, f, turning, motion, el, stiff):
-    """Leave in ``el`` the derivatives by q and q' that tangent, variation and pull-back read.
-
-    Needs ``flexible_force`` at the same state.
-    """
+    """Put slopes by q, q' into ``el`` for tangent, variation, pull-back; needs ``flexible_force`` at the same state."""
     (w, alpha, a), zd, zdd = turning, motion.zd, motion.zdd
     n, c, o = modes_of(tree, f)
     squares, elastic = products(w), 1.0 if stiff else 0.0

@@ -78,10 +78,7 @@ def measure_value(kind, theta, o, poses):
 
 @inlined
 def vary_line(kind, theta, o, Ra, g, x, u, N):
-    """Variation of the line of factors x, u as body a sees b turn by the twist N; the measure's numbers stay.
-
-    With the velocity of b against a for the twist it is the rate.
-    """
+    """Variation of the line of x, u, numbers held, as a sees b turn by the twist N; the rate if N is the velocity."""
     none = scale3(0.0, N[1])
     if is_force_line(kind):
         dx = moved(N, x)

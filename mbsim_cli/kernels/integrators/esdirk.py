@@ -230,10 +230,7 @@ def _factor_tangent_of_loops(model, theta, t, g, state, loops, factor, counters)
 
 @kernel
 def correct(g, control, x, state):
-    """Add the correction x (n, 1) of accelerations; return its size and that of round-off, in units of the bounds.
-
-    Both are root mean squares.
-    """
+    """Add the correction x (n, 1) of accelerations; return the rms of it and of round-off, in units of the bounds."""
     size, floor = 0.0, 0.0
     for c in range(state.z.size):
         step = x[c, 0]
@@ -250,10 +247,7 @@ def correct(g, control, x, state):
 
 @kernel
 def _correct_multipliers(columns, weights, state):
-    """Add the correction of multipliers; return the size of that of accelerations, relative.
-
-    Gradients read accelerations, and convergence is linear.
-    """
+    """Correct multipliers; return accelerations' relative correction: gradients read them, convergence is linear."""
     moved, whole = 0.0, 0.0
     for c in range(state.z.size):
         step = columns.x[c, 0]

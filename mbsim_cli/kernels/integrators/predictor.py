@@ -127,10 +127,7 @@ def _take_ringing(ringing, least, count, enough, rung, share):
 
 @kernel
 def _choose(least, count, share):
-    """In the place of sizes, of which ``count`` are given: 1 for terms that are taken, 0 for others; no branch.
-
-    Returns the least of the sizes.
-    """
+    """Replace ``count`` sizes by 1 for terms that are taken, others by 0, without a branch; return the least size."""
     best, risk = share[least], 1.0
     for order in range(least, count):
         share[order] *= risk

@@ -169,10 +169,7 @@ def copy_state(state, sens, state_out, sens_out):
 
 @merged
 def form_stage(h, weights, case):
-    """Motion at a stage, in the probe: the state, and h times the sum of weights times the rates of the first stages.
-
-    ``case`` is a ``drivers.course.Case``.
-    """
+    """Put a stage's motion into the probe of a ``course.Case``: the state plus h times weighted earlier rates."""
     state, sens, work = case.state, case.sens, case.work
     carry, stages, probe, d_probe = work.carry, work.stages, work.probe, work.d_probe
     combine(h, weights, state.z, carry.z, stages.zd, probe.z)
