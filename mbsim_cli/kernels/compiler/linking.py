@@ -209,7 +209,7 @@ _signatures: dict[tuple, Any] = {}
 
 
 def _call_type(function: Any, context: Any, operands: tuple, by_name: dict) -> Any:
-    """Signature of a call, kept per way of compiling: numba searches each ``+`` anew, among texts and dates too."""
+    """Signature of a call; numba searches that of each ``+`` anew. Python definitions are compiled as callers are."""
     if function.typing_key not in _OPERATORS:
         return _search(function, context, operands, by_name)
     key = context, function, operands, getattr(ConfigStack.top_or_none(), "forceinline", None)

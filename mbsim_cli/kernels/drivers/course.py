@@ -97,10 +97,7 @@ def begin(work):
 
 @inlined
 def form_point(model, scheme, control, case):
-    """Form the next probe and note its purpose, unless a step comes next.
-
-    Returns EVALUATE, MAKE_STEP where a step is to be begun or continued, or the status that ends the call.
-    """
+    """Form the next probe, note why; return EVALUATE, MAKE_STEP if a step is due, or the status that ends the call."""
     theta, directions, open_tree, times = case.theta, case.directions, case.dyn.open_tree, case.times
     state, sens, work, steps, inside = case.state, case.sens, case.work, case.steps, case.inside
     clock, course, probe, d_probe = work.clock, work.course, work.probe, work.d_probe

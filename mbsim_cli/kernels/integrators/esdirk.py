@@ -342,7 +342,7 @@ def pull_loop_stage(model, theta, t, g, state, tangent_work, work, adj):
     return True, error
 
 
-# The choice of them ---------------------------------------------------------------------------------------------------
+# Stages by the kind of tree -------------------------------------------------------------------------------------------
 
 
 start_stage = table_by_type(
