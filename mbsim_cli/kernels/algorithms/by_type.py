@@ -13,10 +13,7 @@ from mbsim_cli.model.layout import DEFORMING, FlexibleTree
 
 
 def by_type(place: str, name: str, text: str, shape: Signature, choose: Callable[[type], Callable]) -> Any:
-    """A function with the arguments of ``shape``; ``choose`` gives that for the type at a place.
-
-    The place is an argument, as ``tableau``, or a field of one, as ``model.tree``.
-    """
+    """Function with arguments of ``shape``, chosen by the type at a place: an argument or field (``model.tree``)."""
     argument, _, field = place.partition(".")
     position = list(shape.parameters).index(argument)
 
@@ -41,10 +38,7 @@ def table_by_type(place: str, name: str, text: str, functions: Mapping[type, Cal
 
 
 def members_by_type(place: str, like: Any, of: Callable[[type], Any]) -> Callable[[str, str], Any]:
-    """A maker of such functions by name and docstring: members of the module or class that ``of`` gives for the type.
-
-    They have the arguments of the members of ``like``.
-    """
+    """Maker of such functions by name and docstring from the module or class ``of(type)`` with ``like``'s arguments."""
 
     def member(name: str, text: str) -> Any:
         shape = signature(python_of(getattr(like, name)))
@@ -88,9 +82,7 @@ with_elastic = only_with("model.tree", *DEFORMING)  # for systems with bodies th
 with_columns = only_with("model.tree", FlexibleTree)  # for trees with such bodies: columns differ from coordinates
 
 
-# By the kind of a force -----------------------------------------------------------------------------------------------
-#
-# Functions of forces that are chosen by the kind of a force, among those elements that kernels of the model know.
+# Functions chosen by the kind of a force, among the elements that kernels of the model know ---------------------------
 
 
 def _is(kinds: Iterable[int]) -> str:
@@ -100,10 +92,7 @@ def _is(kinds: Iterable[int]) -> str:
 def by_kind(
     name: str, arguments: str, elements: dict[Any, tuple[str, dict]], otherwise: str, like: Callable, text: str
 ) -> Any:
-    """A function of forces f, which runs the statement of the element of its kind, or ``otherwise``.
-
-    Each of ``elements`` has a statement, and the functions that it names.
-    """
+    """Function of a force f: runs its kind's statement in ``elements`` (and functions it names) or ``otherwise``."""
 
     @cache
     def choice(families: tuple[str, ...]) -> Callable:

@@ -31,10 +31,7 @@ class ClosedLoops(NamedTuple):
 
 @kernel
 def accelerate(model, theta, t, motion, dyn, reaction_out):
-    """Find z'' of the ``motion``, and all multipliers (m,).
-
-    False where the matrix is singular, or the projection before has failed.
-    """
+    """Find z'' and all multipliers (m,); False if the matrix is singular or the projection before has failed."""
     loops = dyn.open_tree
     kin, eq, factor, columns, state = loops.kin, loops.eq, loops.factor, loops.columns, loops.state
     failed, stands = loops.found[0] == FAILED, stands_at(motion.z, loops)
@@ -87,9 +84,7 @@ def vary_accelerations(model, theta, directions, t, state, sens, dyn):
         keep_in_range(eq.J, loops.normal, sens.lam, columns)
 
 
-# Projections ----------------------------------------------------------------------------------------------------------
-#
-# The constraints of closed loops as a manifold: positions and velocities are projected onto it, orthogonal in mass.
+# Projections of positions and velocities onto the manifold of the constraints, orthogonal in mass ---------------------
 #
 # The projection of z* is the z of Phi(z) = 0 with M x + Phi_z^T mu = 0, x = z - z*, M and Phi_z at z itself; that of
 # velocities the z' = z'* + y of Phi'(z, z') = 0 with M y + Phi_z^T nu = 0. Both have the matrix of the accelerations at
@@ -320,10 +315,9 @@ def _vary_velocity(model, theta, t, directions, loops, state, sens):
     add_scaled(-1.0, columns.x, sens.zd)
 
 
-# Pull-backs -----------------------------------------------------------------------------------------------------------
+# Pull-backs: transposes of the variations, all with the symmetric matrix of M and Phi_z -------------------------------
 #
-# The transposes of the variations: all have the symmetric matrix of M and Phi_z. Spatial vectors are about the global
-# origin. Derivation: docs/theory/closed_loops.md.
+# Spatial vectors are about the global origin. Derivation: docs/theory/closed_loops.md.
 
 
 TINY = 1e-300  # added to a divisor: all columns may be zero
@@ -347,10 +341,7 @@ class PulledLoops(NamedTuple):
 
 @kernel
 def pull_accelerations(model, theta, t, state, work, adj):
-    """Pull adjoints of z'' and of the multipliers back to z, z' and theta; those are zero then.
-
-    Returns whether the accelerations were found, and the relative residual.
-    """
+    """Pull adjoints of z'' and multipliers back to z, z', theta and zero them; return (found, relative residual)."""
     if is_nothing(adj.zdd) and is_nothing(adj.lam):
         return True, 0.0
     loops = work.open_tree
@@ -398,10 +389,7 @@ def share_of(part, whole):
 
 @kernel
 def pull_settled(model, theta, t, pulled, raw, state, adj):
-    """Turn adjoints of projected positions and velocities, ``state``, into those of ``raw`` ones, which are not read.
-
-    The projection was the last one of ``pulled.open_tree``.
-    """
+    """Turn adjoints of ``state``, the last projection of ``pulled.open_tree``, into those of ``raw`` (not read)."""
     loops = pulled.open_tree
     kin, eq, columns = loops.kin, loops.eq, loops.d_columns
     factor_at(model, theta, t, state.z, loops)

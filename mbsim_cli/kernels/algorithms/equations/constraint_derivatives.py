@@ -25,9 +25,7 @@ from mbsim_cli.kernels.elements.measures import line, second_by_numbers
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
-# Variations -----------------------------------------------------------------------------------------------------------
-#
-# Variations of Phi, Phi', Phi'' and Phi_z^T lambda in p directions. Paper 000, section 7.
+# Variations of Phi, Phi', Phi'' and Phi_z^T lambda in p directions: paper 000, section 7 ------------------------------
 
 
 @kernel
@@ -63,10 +61,7 @@ def vary_constraints(model, theta, directions, t, z, dz, lines, kin, tw, out):
 
 @kernel
 def vary_constraint_forces(model, theta, directions, lines, multiplier, z, dz, kin, tw, dG_out):
-    """Add the variation of Phi_z^T lambda at fixed lambda, as the bodies see it.
-
-    Needs ``vary_kinematics`` and the lines (m, LINE_SIZE).
-    """
+    """Add d(Phi_z^T) lambda as the bodies see it; needs ``vary_kinematics`` and the lines (m, LINE_SIZE)."""
     measures, rows = model.measures, model.constraints.measure
     first = 0
     while first < rows.size:
@@ -271,9 +266,7 @@ def vary_coordinate_measure(measures, theta, dtheta, m, k, motion, change, order
     return total
 
 
-# Pull-backs -----------------------------------------------------------------------------------------------------------
-#
-# Pull-backs of Phi, Phi', Phi'' and of the power of Phi_z^T lambda: transposes of the variations above.
+# Pull-backs of Phi, Phi', Phi'' and of the power of Phi_z^T lambda: transposes of the variations above ----------------
 #
 # Spatial vectors are about the global origin, where all bodies must have their reference points. Derivation:
 # docs/theory/adjoint.md.
@@ -366,10 +359,7 @@ def pull_line_rates(a, b, k, L, L1, L2, first, second, adj_out):
 
 @kernel
 def pull_with_velocity(model, lines, rates, zd, nu2, kin, zd_out):
-    """Add 2 J'^T nu2, the slope of nu2 . Phi'' by z', to zd (n, p): transposes ``vary_with_velocity``.
-
-    It is part of ``pull_constraint_rates`` too.
-    """
+    """Add 2 J'^T nu2, the slope of nu2 . Phi'' by z', to zd (n, p); ``pull_constraint_rates`` does this, too."""
     measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
     for r in range(rows.size):
         m = rows[r]

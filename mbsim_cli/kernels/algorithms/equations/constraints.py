@@ -1,7 +1,4 @@
-"""Constraint equations Phi, their Jacobian, first and second time derivatives.
-
-Phi = measure - follower - target - law(t). Paper 000, sections 3 and 7.
-"""
+"""Constraints Phi = measure - follower - target - law(t), Jacobian, Phi', Phi''; paper 000, sections 3 and 7."""
 
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
@@ -146,10 +143,7 @@ def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
 
 @inlined
 def rows_of_pair(rows, measures, first):
-    """Equations that follow one another between the same bodies: the end of those from ``first`` on, and the pair.
-
-    ``rows`` are the measures of the equations. One of coordinates stands alone.
-    """
+    """End of ``rows`` (measures) from ``first`` on with one pair, and the pair; a row of coordinates stands alone."""
     pair, last = measures.pair[rows[first]], first + 1
     while pair != NONE and last < rows.size and measures.pair[rows[last]] == pair:
         last += 1
@@ -321,9 +315,7 @@ def constraint_rates(model, theta, t, motion, lines, kin, phi1_out, phi2_out):
         phi2_out[r] = g2 - law2
 
 
-# Pull-backs of measures -----------------------------------------------------------------------------------------------
-#
-# Pull-backs of measures between bodies and of coordinates, as forces, constraints and sensors use them.
+# Pull-backs of measures between bodies and of coordinates, for forces, constraints and sensors ------------------------
 #
 # A measure has the adjoints b_0, b_1, b_2 of g, g', g'', and b_U of its rate L . U under a virtual motion. Since dg =
 # N . L and so on, body b gets b_0 L + b_1 L' + b_2 L'' + b_U L'_U for N, b_1 L + 2 b_2 L' for N' and b_2 L for N'',

@@ -96,9 +96,7 @@ def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
                 Q_out[measures.coordinate[j]] -= multiplier[r] * coordinate_slope(measures, theta, m, j, z)
 
 
-# Angles between bodies ------------------------------------------------------------------------------------------------
-#
-# Angles between bodies, followed with the motion: they go on where their principal value jumps by a turn.
+# Angles between bodies, which go on where their principal value jumps by a turn ---------------------------------------
 #
 # A measure gives an angle in (-pi, pi]. Springs, sensors and objectives read the one of its values, a turn apart, that
 # is nearest to what the steps before let expect; so it is right as long as that is less than half a turn off. The
@@ -144,9 +142,7 @@ def expect_recorded(expected, row, kin):
         kin.expected[m] = expected[row, m]
 
 
-# Tangent --------------------------------------------------------------------------------------------------------------
-#
-# What forces add to the tangent of the equations of motion, for the columns of one span of their path at a time.
+# Parts of forces in the tangent of the equations of motion, for the columns of one span of their path at a time -------
 
 
 @inlined
@@ -195,9 +191,7 @@ def part_of_force_on_bodies(model, theta, t, gamma, f, kin, comp, T_out):
         about_origin.spread(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
 
 
-# Variations -----------------------------------------------------------------------------------------------------------
-#
-# Variations of force elements in p directions: of their wrenches as bodies see them, and of what coordinates take.
+# Variations of force elements in p directions: wrenches as bodies see them, and forces on coordinates -----------------
 #
 # See ``residual_variation`` for what bodies make of them.
 
@@ -317,9 +311,7 @@ def vary_force_on_bodies(model, theta, directions, t, f, kin, tw):
         about_origin.apply_between2(tw.F, kin, a, b, k, -1.0, dW, cross_force(N, W))
 
 
-# Pull-backs -----------------------------------------------------------------------------------------------------------
-#
-# Pull-back of the power -W . U of all force elements under a virtual motion U: transposes ``vary_element_forces``.
+# Pull-back of the power -W . U of all force elements under a virtual motion U: transposes ``vary_element_forces`` -----
 #
 # Forces between bodies see relative motion only. What W . N'_U gives, N'_U the rate of the pose twist under U, is part
 # of ``residual``; here W turns and moves with its body, and changes with motion and numbers. Spatial vectors are about

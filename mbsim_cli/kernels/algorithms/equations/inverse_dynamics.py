@@ -1,7 +1,4 @@
-"""Residual of the equations of motion, G = M z'' - Q + Phi_z^T lambda, by one backward recursion.
-
-Paper 000, equations (7)-(9) and (22)-(24), without forming M. Cost O(n).
-"""
+"""Residual G = M z'' - Q + Phi_z^T lambda by backward recursion, O(n), without M; paper 000, (7)-(9), (22)-(24)."""
 
 from mbsim_cli.kernels.algebra.arrays import clear, copy_to
 from mbsim_cli.kernels.algebra.spatial import (
@@ -21,9 +18,7 @@ from mbsim_cli.kernels.algorithms.motion.kinematics import offset_to_parent
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 
-# Inertias of coordinates ----------------------------------------------------------------------------------------------
-#
-# Inertias that coordinates have of their own: of rotors behind gears, and of states, whose coordinate moves no body.
+# Own inertias of coordinates: of rotors behind gears, and of states, whose coordinate moves no body -------------------
 #
 # G gains a z'' on the coordinate's row, M and the tangent gain a on its diagonal. Where bodies deform, columns of
 # joints stand for coordinates.
@@ -114,9 +109,6 @@ def residual(tree, kin, comp, Q, G_out):
         back = scale3(-1.0, offset_to_parent(tree, kin, i))
         store(comp.F, p, add6(motion_at(comp.F, p), shift_force(F, back)))
         store(comp.W, p, add6(motion_at(comp.W, p), shift_force(W, back)))
-
-
-# Inertias of subtrees, and the mass matrix by them.
 
 
 @kernel

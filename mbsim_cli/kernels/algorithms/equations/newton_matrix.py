@@ -64,10 +64,7 @@ from mbsim_cli.model.layout import NONE
 
 @kernel
 def newton_matrix(model, theta, t, beta, gamma, motion, lines, multiplier, kin, comp, T_out):
-    """T (n, ``padded(n)``); needs ``constraints``, ``element_forces`` and ``residual`` at the state.
-
-    Cost O(n d + elements).
-    """
+    """T (n, ``padded(n)``) in O(n d + elements); needs ``constraints``, ``element_forces`` and ``residual``."""
     clear(T_out)
     tree, forces = model.tree, model.forces
     _compose_columns(tree, beta, gamma, kin, comp)

@@ -166,9 +166,6 @@ def own_inertia_force(tree, theta, dtheta, k, kin, i):
     return add6(inertia_apply(d_inertia, motion_at(kin.A, i)), cross_force(V, inertia_apply(d_inertia, V)))
 
 
-# Variation of a body's inertia about the global origin: carried along by the body's twist, and its own numbers.
-
-
 @inlined
 def vary_inertia(tree, theta, dtheta, k, touched, kin, i, N):
     """dI (dm, dh, dJ) of body i, about the origin like ``kin``, for its twist N and direction k of dtheta."""
@@ -184,9 +181,7 @@ def vary_inertia(tree, theta, dtheta, k, touched, kin, i, N):
     )
 
 
-# Systems at rest ------------------------------------------------------------------------------------------------------
-#
-# Variation of M x + Phi_z^T multiplier at fixed x and multiplier, for two pairs of x and multiplier in one sweep.
+# Systems at rest: variation of M x + Phi_z^T multiplier at fixed x and multiplier, two pairs of these in one sweep ----
 #
 # A system at rest without gravity, under the accelerations x, has the residual M x + Phi_z^T multiplier. Its forces
 # are varied as a frame sees them that moves along, by dF - N x* F: of a body that is I N'' + dI A, and to cross

@@ -106,15 +106,9 @@ def pull_signals(model, theta, t, motion, kin, adj_out):
     clear(hats.inputs)
 
 
-# Forces of all elements -----------------------------------------------------------------------------------------------
-
-
 @kernel
 def element_forces(model, theta, t, motion, kin, W_out, Q_out):
-    """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
-
-    Leaves in ``kin.forces`` the forces that depend on the motion of their bodies, in ``kin.signals`` the expressions.
-    """
+    """Add element forces to W (nb + 1, 6) and Q (n,); leave ``kin.signals`` and forces by motion in ``kin.forces``."""
     find_signals(model, theta, t, motion, kin)
     for f in range(model.forces.kind.size):
         if model.forces.measure[f] != NONE:
@@ -145,9 +139,7 @@ def pull_element_forces(model, theta, t, motion, kin, virtual, adj_out):
     pull_signals(model, theta, t, motion, kin, adj_out)
 
 
-# Tangent --------------------------------------------------------------------------------------------------------------
-#
-# What expressions add to the tangent where they read other things than the measure that their force acts along.
+# Tangent of expressions that read other things than the measure that their force acts along ---------------------------
 #
 # A force moves rows of its own path, and what its expression reads moves with columns of other paths: T loses the
 # product of the two. The slopes along eight columns at a time come from the variation of the sensors of the inputs.
@@ -229,9 +221,7 @@ def unit_force(model, theta, f, j, kin):
     return pair, (cross3(point_of(R, r, load3(theta, model.forces.theta[f])), e), e)
 
 
-# Forces that read multipliers -----------------------------------------------------------------------------------------
-#
-# Forces that read multipliers, as friction by the load of a joint does: what they add to linear systems.
+# Forces that read multipliers, as friction by the load of a joint does: their parts in linear systems -----------------
 #
 # With P (n, r) the generalised forces of one unit of r such forces, and R (m, r) their derivatives by the multipliers,
 # corrections of accelerations and multipliers solve [T, J^T - P R^T; J, 0] [x; mu] = [b; e]. The factors of
@@ -307,10 +297,7 @@ def _read(transposed, work, j, x, mu, k):
 
 @_with_loads(lambda model, theta, z, transposed, factor, kin, columns: True)
 def with_loads(model, theta, z, transposed, factor, kin, columns):
-    """Complete the solutions of ``columns`` by the factors, of the transposed matrix or not; False if singular.
-
-    Needs ``element_forces`` at the coordinates z.
-    """
+    """Complete ``columns`` for the matrix or its transpose; False if singular; needs ``element_forces`` at z."""
     find_loads(model, theta, z, kin)
     work = kin.signals.load
     own, r = work.columns, work.force.size

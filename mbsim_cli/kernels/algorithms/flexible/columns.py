@@ -90,9 +90,6 @@ def spread_virtual(model, kin, virtual):
     node_columns.spread_columns(model.tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
 
 
-# To coordinates -------------------------------------------------------------------------------------------------------
-
-
 @with_columns(lambda model, theta, dtheta, z, dz, kin, comp, tw, dG_out: None)
 def bring_variation(model, theta, dtheta, z, dz, kin, comp, tw, dG_out):
     """The variation of the residual's rows of coordinates."""

@@ -96,10 +96,7 @@ def shape_bodies(model, theta, z, kin):
 
 @kernel
 def flexible_forces(model, theta, motion, kin, comp, G_out):
-    """Take what moves the bodies from their frames, in ``comp.W``, and add it to the rows G (n,) of their coordinates.
-
-    To be called before the sum over subtrees.
-    """
+    """Take forces that move bodies from frames (``comp.W``), add them to G (n,); call before the sum over subtrees."""
     tree = model.tree
     for f in range(tree.flexible.size):
         R, r, w, _, alpha, a = frame_of(tree, kin, f)
@@ -235,10 +232,7 @@ def add_flexible_mass(model, theta, kin, M_out):
 
 @with_elastic(lambda model, theta, directions, motion, change, kin, tw, dG_out: None)
 def vary_flexible_forces(model, theta, directions, motion, change, kin, tw, dG_out):
-    """Add the variation of ``flexible_forces``, as the bodies see it.
-
-    Needs twists, and ``slope_bodies`` or ``add_flexible_tangent``.
-    """
+    """Add d(``flexible_forces``) as bodies see it; needs twists and ``slope_bodies`` or ``add_flexible_tangent``."""
     dtheta, touch, tree = directions.dtheta, directions.touch, model.tree
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
@@ -333,10 +327,7 @@ def vary_elastic_potential(model, theta, directions, g, k, z, sens, kin, tw):
     return total
 
 
-# Pull-backs -----------------------------------------------------------------------------------------------------------
-#
-# The transposes of the variations. Spatial vectors are about the global origin, where all bodies must have their
-# reference points.
+# Pull-backs: transposes of the variations, about the global origin, where all bodies must have their reference points
 
 
 @with_elastic(lambda model, theta, z, x, kin, comp: None)

@@ -267,10 +267,7 @@ def twists(model, p, dtype=np.float64):
 
 
 class Touch(NamedTuple):
-    """Which blocks of theta vary in which of p directions; the rest is skipped.
-
-    Directions that are taken together share their answers.
-    """
+    """Which blocks of theta vary in which of p directions; those taken together share answers, the rest is skipped."""
 
     geometry: np.ndarray  # (nb, p)
     inertia: np.ndarray  # (nb, p)

@@ -229,9 +229,7 @@ def _resting_change(i, k, kin, tw, A, second, change):
     return sub6((turned, moved), cross_motion(motion_at2(tw.N, i, k), A))
 
 
-# Nodes ----------------------------------------------------------------------------------------------------------------
-#
-# Nodes of bodies that deform, in natural coordinates: equations that weld them to their body.
+# Nodes of bodies that deform, in natural coordinates: equations that weld them to their body --------------------------
 #
 # A node is a body without mass, with a linear map of its own. Measures of displacements and of rotations about x, then
 # y, then z give its pose in the frame of the body that deforms. Each is a zeta (``elements.flexible_nodes``) or its

@@ -230,9 +230,7 @@ def paired(x, y):
     return dot3(x[0], y[0]) + dot3(x[1], y[1]) + dot3(x[2], y[2])
 
 
-# Equations ------------------------------------------------------------------------------------------------------------
-#
-# A constant mass matrix, and equations of rigidity by dot products.
+# A constant mass matrix, and equations of rigidity by dot products ----------------------------------------------------
 
 
 @inlined

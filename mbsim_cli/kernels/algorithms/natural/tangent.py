@@ -238,9 +238,7 @@ def _share(F, i, d, x):
     return axpy6(x[2], motion_at2(F, i, d + 2), axpy6(x[1], motion_at2(F, i, d + 1), found))
 
 
-# Signals --------------------------------------------------------------------------------------------------------------
-#
-# What expressions add to the tangent in natural coordinates; see ``equations.signals``.
+# Parts of expressions in the tangent in natural coordinates; see ``equations.signals`` --------------------------------
 
 
 @only_with("model.signals", Signals, LoadedSignals)(lambda model, theta, t, beta, gamma, state, kin, own, T_out: None)

@@ -216,9 +216,7 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
             add_to(second_out, model.constraints.measure.size + j, k, change)
 
 
-# Virtual work ---------------------------------------------------------------------------------------------------------
-#
-# Variations of what forces and inertia do on natural coordinates, in p directions.
+# Variations of the work of forces and inertia on natural coordinates, in p directions ---------------------------------
 
 
 @inlined

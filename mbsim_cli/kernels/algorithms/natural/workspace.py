@@ -126,9 +126,6 @@ def _seeds(model, size, dtype):
     return Seeds(*blocks, columns, pull, *whole, zeros((size, s), dtype), workspace.untouched(model, s), twists)
 
 
-# With bodies that deform.
-
-
 FlexibleNaturalKinematics = namedtuple(
     "FlexibleNaturalKinematics",
     [
@@ -172,8 +169,6 @@ def flexible_natural_touch(model, dtheta):
     still = zeros((model.tree.column_kind.size, dtheta.shape[1]), dtheta.dtype)
     return FlexibleTouch(*natural_touch(model, dtheta), touched_bodies(model.tree, dtheta), still)
 
-
-# Adjoints and virtual motions.
 
 # lam has rows of rigidity too
 NaturalAdjoints = namedtuple(

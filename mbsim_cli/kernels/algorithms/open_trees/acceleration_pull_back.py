@@ -131,10 +131,7 @@ find_virtual = table_by_type(
 
 @kernel
 def pull_equations(model, theta, t, state, work, adj):
-    """Add the pull-back of mu . G, of the multipliers of drives at fixed G, and of the turning of G with e.
-
-    Needs ``evaluate_free``.
-    """
+    """Add pull-backs of mu . G, of drives' multipliers at fixed G, and of G turning with e; needs ``evaluate_free``."""
     driver, virtual = work.open_tree.driver, work.virtual
     system.pull_free(model, theta, t, state, work.kin, work.comp, virtual, adj)
     for c in range(driver.size):

@@ -127,10 +127,7 @@ def solve_variation(model, theta, dtheta, t, open_tree, state, sens, eq):
 
 @kernel
 def solve_virtual_motion(open_tree, z, hat, driven, eq, mu_out):
-    """M mu = -hat (n, p) on free coordinates, mu = ``driven`` on the others, normal to Euler parameters; needs M.
-
-    False where M is singular.
-    """
+    """M mu = -hat (n, p) if free, mu = ``driven`` if not, normal to Euler parameters; needs M; False if singular."""
     n, p = hat.shape
     for c in range(n):
         for k in range(p):

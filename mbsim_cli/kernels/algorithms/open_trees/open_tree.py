@@ -194,9 +194,6 @@ def _set_along(e, c, s, k, b_out):
         b_out[c + i, k] += change * e[i]
 
 
-# Euler parameters kept on the manifold: unit length, and rates tangent to the unit sphere.
-
-
 @inlined
 def unit(e, e1):
     """Euler parameters of unit length, with rates tangent to the unit sphere."""
@@ -233,10 +230,7 @@ def vary_normalise(tree, z, zd, dz, dzd):
 
 @kernel
 def pull_normalise(tree, each, z, zd, z_hat, zd_hat):
-    """Transpose of ``vary_normalise``: adjoints (n, p) of what ``normalise`` leaves become those of z, zd before.
-
-    ``each`` are the ``simd.numbers`` of the columns.
-    """
+    """Turn adjoints (n, p) after ``normalise`` into those of z, zd before; ``each``: ``simd.numbers`` of columns."""
     for c in tree.euler:
         for g in range(0, each.size, width(each)):
             k = block(each, g)

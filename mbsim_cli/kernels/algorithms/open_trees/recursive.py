@@ -201,10 +201,7 @@ def accelerate_axes(tree, kin, art):
 
 @kernel
 def add_coordinate_accelerations(tree, driver, z, zd, art, zdd_out):
-    """Add the accelerations of free coordinates to zdd, which holds the driven ones.
-
-    e'' = E^T x / 2 - (e'.e' / e.e) e keeps e.e constant.
-    """
+    """Add free accelerations to zdd, which holds driven ones; e'' = E^T x / 2 - (e'.e' / e.e) e keeps e.e constant."""
     for c in range(z.size):
         kind = tree.column_kind[c]
         if is_euler(kind):
@@ -286,10 +283,7 @@ def _turned_axis(S, force, N):
 
 @kernel
 def add_axis_forces(tree, each, z, dz, Q, dG, x_out):
-    """Add the variation of the forces on coordinates, -dG (n, p), to what the axes meet; Q (n,) are the forces.
-
-    ``each`` are the ``simd.numbers`` of the columns.
-    """
+    """Add -dG (n, p), the variation of forces Q (n,) on coordinates, to x; ``each`` are ``simd.numbers`` of columns."""
     for c in range(z.size):
         kind = tree.column_kind[c]
         for g in range(0, each.size, width(each)):
@@ -309,10 +303,7 @@ def add_axis_forces(tree, each, z, dz, Q, dG, x_out):
 
 @kernel
 def meet_armatures(model, theta, dtheta, driver, zdd, driven, x_out):
-    """Take from what the axes meet the variation of a z'' of armatures, at fixed z'' where nothing drives them.
-
-    ``driven`` (n, p) are variations of driven accelerations.
-    """
+    """Take d(a z'') of armatures from x, at fixed z'' where not driven; ``driven`` (n, p) varies driven z''."""
     for i in range(model.armatures.coordinate.size):
         c, o = model.armatures.coordinate[i], model.armatures.theta[i]
         for g in range(0, dtheta.shape[1], width(dtheta)):
@@ -394,9 +385,6 @@ def vary_coordinate_accelerations(tree, each, driver, motion, change, x, dzdd_ou
                 along = -(inner4(load4_of(dz, c, k), e2) + 2.0 * inner4(e1, load4_of(dzd, c, k))) / norm2(e)
                 for j in range(4):
                     put(dzdd_out, c + j, k, 0.5 * dot3(rate_column(e, j), turn) + along * e[j])
-
-
-# The formulation ------------------------------------------------------------------------------------------------------
 
 
 class Recursive(NamedTuple):

@@ -28,10 +28,7 @@ from mbsim_cli.kernels.compiler.jit import inlined, kernel
 
 @inlined
 def acting_at(model, state, kin, comp, eq):
-    """The ``Acting`` of a state: motion of columns, multipliers, and the arrays that ``find_forces`` fills.
-
-    Needs ``place`` and ``constrain``.
-    """
+    """Motion of columns, multipliers, and arrays for ``find_forces``; needs ``place`` and ``constrain``."""
     motion, found = flexible.motion_of(model, motion_alone(state), kin), flexible.equations_of(model, comp, eq)
     return Acting(LoadedMotion(motion.z, motion.zd, motion.zdd, state.lam), eq.lines, found.Q, kin, comp)
 
