@@ -23,16 +23,11 @@ if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
 
 
-# Branches of the tree and the connectivity matrices of Zhakatayev et al. (2023), section 2.
-#
-# Joints and branches are numbered from 1, the ground is 0, as in the paper; joint i carries body i - 1 of the tree.
-
-
 def branches(parent: Sequence[int]) -> dict[str, list[tuple[int, int]]]:
-    """Branches of a tree whose bodies are numbered depth first (``parent``: -1 for the ground).
+    """Branches of a tree of bodies numbered depth first (``parent``: -1 for the ground).
 
-    Rows of the matrices as the paper prints them: joint and its parent, branch and its parent, first and last joint of
-    each branch.
+    Rows as Zhakatayev et al. (2023), section 2, print them, with the ground 0, joints from 1, joint i of body i - 1:
+    joint and its parent, branch (from 1) and its parent, first and last joint of each branch.
     """
     children = [0] * (len(parent) + 1)
     for p in parent:
@@ -53,14 +48,12 @@ def branches(parent: Sequence[int]) -> dict[str, list[tuple[int, int]]]:
     }
 
 
-# What ``mbsim info`` shows: the structure of a mechanism, and where each parameter is used.
-
 OF_ITS_USE = ("checks", "study", "optimization")  # sections that do not describe the model itself
 WITH_EXPRESSIONS = ("forces", "cables", "states", "controllers")  # sections that hold expressions of the motion
 
 
 def describe(assembled: "Assembled") -> dict[str, Any]:
-    """Structure of the assembled model, as plain data."""
+    """Structure of the assembled model, as plain data for ``mbsim info``."""
     file, topology, names = assembled.model_file, assembled.topology, assembled.tree_names
     states = set(assembled.states)
     count = len(topology.bodies) - len(states)  # bodies of states come last

@@ -49,11 +49,7 @@ class Jump(NamedTuple):
 
 @dataclass(frozen=True)
 class Objective:
-    """One number per simulation.
-
-    ``compile`` makes the integrand when it is first needed, which gives the expression and its partial derivatives on
-    arrays of time points.
-    """
+    """One number per simulation; ``compile`` makes its integrand, with derivatives on arrays of times, when needed."""
 
     name: str
     unit: str

@@ -28,10 +28,7 @@ _OF_INVERSE = ("step", "duration", "sensitivity", "output_interval")
 
 
 def options_of(model_file: ModelFile, numbers: Numbers, **overrides: Any) -> Options:
-    """Options; an override of None keeps the setting of the file.
-
-    If an override chooses a formulation of the other family, settings that only the file's formulation has are dropped.
-    """
+    """Options; None keeps a setting of the file, and a formulation of the other family drops those that it lacks."""
     analysis, known = model_file.analysis, {entry.name for entry in fields(Options)}
     over = {name: value for name, value in overrides.items() if value is not None and name in known}
     given: dict[str, Any] = {"analysis": analysis.type, "sensitivity": analysis.sensitivity.method}

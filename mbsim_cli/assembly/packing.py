@@ -33,8 +33,6 @@ from mbsim_cli.spec.rules.formulas import reads_multipliers
 from mbsim_cli.spec.sensors import CoordinateSensor
 from mbsim_cli.system import cached_property
 
-# Whether joints allow the design position that their start is taken from.
-
 ROUNDED = 1e-3  # m or rad: error of positions given with few digits
 OF_SIZE = 1e-2  # of the mechanism's size: the same, at most
 NO_GAP = 1e-12  # m: round-off, in mechanisms of any size
@@ -216,8 +214,6 @@ def _check_frames(name: str, spec: joints.AnyJoint, system: System) -> None:
         joints.joint_frames(system.geometry, spec)
 
 
-# Models that natural coordinates cannot represent.
-
 _HINT = "use formulation: ali3p-rtdyn1"
 
 
@@ -245,9 +241,6 @@ def check_natural(system: System) -> None:
         terms += [spec.coordinate] if spec.type == "motion" else []
         if any(term.rpartition(".")[2] in EULER_NAMES for term in terms):
             system.issue(f"constraints.{name}", "natural coordinates have no Euler parameters", _HINT)
-
-
-# Settings of inverse dynamics that open trees do not have; formulations that take open trees alone.
 
 
 def check_inverse(system: System) -> None:

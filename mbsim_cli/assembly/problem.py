@@ -97,8 +97,6 @@ def _relative_inverse_inertia(J: np.ndarray, mass: np.ndarray, counted: np.ndarr
     return rows @ np.linalg.solve(mass + HARDLY * np.diag(counted), rows.T)
 
 
-# Initial values that closing the loops has changed.
-
 ROUNDED = 1e-3  # rad, or of the mechanism's size: smaller changes are rounding in the file
 CARRIED = 0.1  # the same bound if the caller has replaced parameters
 FAR = 1.0  # rad: angle of a loop without stated initial values beyond which another closed position may be meant

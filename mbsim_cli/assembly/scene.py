@@ -24,8 +24,6 @@ from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.spec.geometry import AXES, carries, frame, mass_properties, shape_center, split
 from mbsim_cli.spec.model_file import ModelFile
 
-# Lines that make a body's points look like a body: the edges of their convex hull.
-
 FLAT = 1e-6  # extent across, relative to the largest, below which points lie in a plane or on a line
 FOLD = 1 - 1e-6  # cosine above which two facets are one face
 
@@ -66,15 +64,13 @@ def _faces(points: np.ndarray) -> Edges:
     return sorted(edge for edge, normals in facets.items() if float(normals[0] @ normals[-1]) < FOLD)
 
 
-# Wire frames of the shapes of bodies, in the body's axes.
-
 AROUND = 36  # chords of a circle
 RIM = 0.6  # radius, of the tread's
 TREAD = 0.6  # width over radius: tyres have a radius only
 
 
 def wire_frame(numbers: Numbers, shape: Any) -> list[np.ndarray]:
-    """Polylines (k, 3) of a shape; none of a point mass."""
+    """Polylines (k, 3) of a shape in its body's axes; none of a point mass."""
     center = np.array(shape_center(numbers, shape), dtype=float)
     if shape.type in ("rod", "cylinder"):
         axis = AXES[shape.axis or "x"]
@@ -126,8 +122,6 @@ def _circle(radius: float, axis: int) -> np.ndarray:
     points[:, (axis + 1) % 3], points[:, (axis + 2) % 3] = radius * np.cos(angle), radius * np.sin(angle)
     return points
 
-
-# The drawing of a model file, and its position at given coordinates.
 
 SAME = 1e-9  # m: points nearer than this are one
 AT_JOINTS = {"spring_damper": "spring", "rotational_spring_damper": "spiral"}  # forces along a coordinate, as lines

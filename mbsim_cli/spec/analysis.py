@@ -201,9 +201,6 @@ class FrequencyResponse(SmallMotions):
     )
 
 
-# Inverse dynamics: the torques along a given motion.
-
-
 class MotionTable(TableFile):
     """Coordinates, JOINT.coordinate, over time; a result of mbsim serves too."""
 
@@ -256,9 +253,6 @@ class InverseDynamics(Spec):
         "Weights of squared drives; default 1.", {"left.angle": 2, "right.angle": "1/4"}, default={}
     )
     sensitivity: Sensitivity = gradients()
-
-
-# Kinematic analysis: laws determine the whole motion, over time or over a range of coordinates.
 
 
 class Range(Spec):

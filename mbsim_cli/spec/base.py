@@ -305,9 +305,6 @@ def one_of(what: str, *names: str) -> Any:
     return needs(what, lambda item: sum(getattr(item, name) is not None for name in names) != 1)
 
 
-# All of a kind that stands in a part of a model file.
-
-
 def walk(value: Any, path: Path, kind: type) -> Iterator[tuple[Path, Any]]:
     """Yield what is of a kind in a part of the file, with its path; nothing is looked for inside of it."""
     if isinstance(value, kind):
@@ -358,9 +355,6 @@ def with_entries(part: Any, path: Path, entries: Mapping[Path, Any]) -> Any:
         names = {entry.alias or name: name for name, entry in type(part).model_fields.items()}
         return part.model_copy(update={names[str(key)]: entry for key, entry in changed.items()})
     return tuple(made.values()) if isinstance(part, tuple) else made
-
-
-# Names of one thing in another: every reference of a model.
 
 
 class Reference(NamedTuple):

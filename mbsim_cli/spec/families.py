@@ -1,7 +1,4 @@
-"""Types of parts that few files have: the module of their classes is imported when a file first has such a part.
-
-Rules tell these parts apart by their ``type``. A function that needs a class imports it where a file has the part.
-"""
+"""Types of parts that few files have, told apart by ``type``; a class is imported when a file first has such a part."""
 
 from typing import TYPE_CHECKING, Annotated
 

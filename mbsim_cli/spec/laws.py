@@ -127,9 +127,6 @@ class Piecewise(AnyLaw):
 Law = Annotated[_Simple | Windowed | Sum | Piecewise, ByType()]
 
 
-# Controls: functions of time whose values are numbers that an optimisation varies.
-
-
 class Control(Described):
     """A law of time of its name, over the duration of the analysis; its values are parameters: NAME_0, NAME_1, ..."""
 

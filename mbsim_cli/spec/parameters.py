@@ -92,9 +92,6 @@ def _lists_of(kind: type[Spec]) -> frozenset[str]:
     return frozenset(name for name, entry in known if takes_lists(entry.annotation, entry.metadata))
 
 
-# A model at other values of its parameters, reviewed as if the file had been read with them.
-
-
 Rule = Callable[[Review], None]
 
 
@@ -150,9 +147,6 @@ def _number(model: ModelFile, name: str, value: float | str) -> Number:
     if not abs(number) < float("inf"):
         raise UsageError(f"parameter {name!r} must be a finite number, not {number}")
     return Number(number)
-
-
-# A model file with other values of parameters and constants: the same text with other numbers.
 
 
 def with_numbers(model_file: ModelFile, values: Mapping[str, float]) -> str:

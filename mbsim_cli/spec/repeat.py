@@ -34,8 +34,6 @@ class RepeatError(Exception):
         return node.file, node.line, node.column + (self.offset if self.offset and node.plain else 0)
 
 
-# Parts of a repetition as templates: nodes whose keys and texts hold placeholders in braces.
-
 _MARK = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 OF_CONSTANTS = "what is repeated, and how often, follows from constants alone"
 _DOUBLED = {"{{": "{", "}}": "}"}
@@ -44,7 +42,7 @@ Read = Callable[[str, Values], Value]  # value of what stands in braces
 
 
 class Text:
-    """A text with placeholders; ``scoped``: it may be a formula of names of the instance, too."""
+    """A text with placeholders in braces; ``scoped``: it may be a formula of names of the instance, too."""
 
     __slots__ = ("fixed", "key", "node", "parts", "scoped", "text")
 
@@ -242,8 +240,6 @@ def _whole(number: float) -> int | float:
     return int(number) if number == int(number) else number
 
 
-# What is wrong with a block whatever its instance: keys, names, and placeholders that read unknown names.
-
 ENDS = ("first", "last")
 _OVER = ("with", "repeat", *SECTIONS)  # what may be laid over an instance
 _KEYS = ("for", *ENDS, *_OVER)
@@ -353,8 +349,6 @@ def _placeholders(block: Node, known: Collection[str], parameters: Collection[st
             except RepeatError as error:
                 yield error
 
-
-# Writing repetitions out: from blocks to ordinary items of the file's sections.
 
 MAX_MADE = 4_000_000  # entries that repetitions may add in all
 Path = tuple[str, ...]

@@ -102,9 +102,6 @@ class Study(Described):
     _one_kind = one_of("one of " + ", ".join(KINDS), "grid", "zip_", "list_", "sobol", "latin_hypercube", "csv")
 
 
-# Optimisations: which parameters vary, what is to become least or largest, and what is kept within limits.
-
-
 class Limit(Spec):
     """Limits of an objective."""
 
@@ -172,9 +169,6 @@ class Optimization(Described):
         return self.minimize or self.maximize or ""
 
     _one_objective = one_of("one of minimize and maximize", "minimize", "maximize")
-
-
-# Measurements, and fits of parameters to them: which file, what its columns measure, what may vary.
 
 
 class MeasuredColumn(Spec):

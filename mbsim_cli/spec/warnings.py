@@ -183,15 +183,13 @@ def _entries(force: Any, key: str) -> list[Number]:
     return [found] if isinstance(found, Number) else []
 
 
-# Units: free fall in millimetres, and inertias that belong to bodies of quite another size.
-
 _EARTH = 9.81  # m/s^2
 _NEARLY = 0.01
 _THIN, _WIDE = 1 / 300, 100.0  # radius of gyration by the distance of points; of bodies that exist 1/30 to 20
 
 
 def _sizes(model: ModelFile) -> Iterator[Found]:
-    """What lengths in millimetres or inertias in other units than kg m^2 leave behind."""
+    """Warnings of free fall in millimetres, and of inertias in other units than kg m^2."""
     review = Review(model, model.source, set())
     fall = math.hypot(*(review.vector(model.gravity) or (0.0,)))
     for unit, factor in (("mm", 1000), ("cm", 100)):
@@ -239,9 +237,6 @@ def _along_other_axis(review: Review, name: str, body: Body, names: list[str]) -
         stands = ", ".join(f"{entry:g}" for entry in place)
         message = f"this {shape.type} lies from the origin along {shape.axis}, but point {point} is at [{stands}]"
         yield Found(("bodies", name, "shape"), message, "axis and center say where it lies")
-
-
-# Sums and comparisons in expressions of quantities whose units are known and differ.
 
 
 _RATES = ("", "/s", "/s^2")

@@ -236,11 +236,8 @@ def check_start(problem: Problem, issue: Callable[..., None]) -> None:
             issue(problem.names.laws[law], "the table of a constraint must cover the start, time 0")
 
 
-# Roads of the model file, as laws of x.
-
-
 class RoadTable:
-    """Gives roads as laws; a named road is stored once."""
+    """Gives roads as laws of x; a named road is stored once."""
 
     def __init__(self, system: System, laws: LawTable):
         self._system, self._laws, self._known = system, laws, dict[str, int]()

@@ -173,10 +173,7 @@ class MeasureTable:
 
 
 class Identity(NamedTuple):
-    """An equation that does not depend on the coordinates: a geometric measure, theta index of its target, its law.
-
-    An ``automatic`` target equals the measure.
-    """
+    """A geometric measure that no coordinate changes, theta index of its target (``automatic``: itself), its law."""
 
     name: str
     kind: int

@@ -18,8 +18,6 @@ from mbsim_cli.spec.analysis import MotionTable as TableOfMotion
 from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.spec.reading.messages import suggest
 
-# How accurately rows of a measured motion determine second derivatives: rows may scatter, be too sparse, contradict.
-
 EVEN = 1e-2  # by how much steps of time may differ, relative
 AT_ONCE = 100_000  # numbers of columns whose splines are computed together
 FEW = 8  # rows below which nothing is checked

@@ -46,10 +46,7 @@ WATCHED = (*JUMPING, Operation.ATAN2)  # operations whose jumps a run warns of
 
 
 class Switch(NamedTuple):
-    """What a comparison of the motion, or a sign, gives from time to time, and how parameters move these times.
-
-    See ``study.event_times``, which finds them.
-    """
+    """Values of a comparison of the motion, or a sign, and how parameters move its times (``study.event_times``)."""
 
     values: tuple[float, ...]  # (k + 1,)
     times: tuple[float, ...]  # (k,) s
@@ -60,10 +57,7 @@ Switches = Mapping[tuple[int, int], Switch]  # by the number of an expression, a
 
 
 class SignalTable:
-    """Collects expressions and the sensors that they read, of an analysis with ``options``.
-
-    Laws of time take the place of comparisons and signs among the ``switches``.
-    """
+    """Collects expressions and sensors that they read; laws of time replace comparisons and signs in ``switches``."""
 
     def __init__(
         self,

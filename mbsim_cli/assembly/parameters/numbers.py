@@ -15,8 +15,6 @@ from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.system import waited_for
 
-# Tables of the model as integer arrays.
-
 Table = TypeVar("Table")
 
 
@@ -30,8 +28,6 @@ def table(of: type[Table], /, **columns: Iterable[Any]) -> Table:
     return of(**{name: integers(values) for name, values in columns.items()})
 
 
-# Numbers of a model file as the packing reads them: real, or with a complex step along one parameter.
-
 STEEP, SHORTER = 1e10, 1e-8  # derivative that is checked by a shorter step, and the ratio of the steps
 MANY = 1_000_000  # entries of d theta / d rho, above which most are zero and it may be sparse
 
@@ -39,7 +35,7 @@ MANY = 1_000_000  # entries of d theta / d rho, above which most are zero and it
 class Numbers:
     """Evaluates the numbers of a file (``environment`` is its ``spec.Expressions``) and remembers which were read.
 
-    ``lock`` is held while another environment gives the numbers.
+    Numbers are real, or have a complex step along one parameter; ``lock`` is held while another environment gives them.
     """
 
     def __init__(self, environment: Any):

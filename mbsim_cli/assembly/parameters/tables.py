@@ -71,14 +71,12 @@ def spline(x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
     return pieces
 
 
-# Tables that a model file refers to: their columns, and what is wrong with them, with its place in the file.
-
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 Reader = Callable[..., Mapping[str, np.ndarray]]  # of a path and, where one is stated, a delimiter
 
 
 class Tables:
-    """Reads each file once; ``issue`` takes path, message and hint. Tables stand at paths of the model."""
+    """Reads each table file once; ``issue`` takes path, message and hint. Tables stand at paths of the model."""
 
     def __init__(self, model_file: ModelFile, read: Reader | None, issue: Callable[..., None]):
         self._model_file, self._read, self._issue = model_file, read, issue

@@ -155,15 +155,13 @@ class Equations:
         return value
 
 
-# Equations that hold whatever the coordinates are, as out-of-plane ones of planar loops do.
-
 SAMPLES = 3
 NOTHING = 1e-9  # derivative, relative to the terms that it is the sum of, that counts as none
 _GEOMETRIC = (Measure.PROJECTION, Measure.DOT, Measure.ANGLE)
 
 
 def wanted_rows(packed: Any) -> list[bool]:
-    """For every equation whether it depends on the coordinates at all: tried at random configurations."""
+    """Whether each equation depends on coordinates, as out-of-plane ones of planar loops do not; tried at random."""
     table, pairs = packed.measures.table(), packed.pairs.table()
     columns = (table.kind.tolist(), table.pair.tolist(), table.theta.tolist())
     measures = [tuple(column[measure] for column in columns) for measure in packed.constraints.measure]

@@ -11,8 +11,6 @@ from mbsim_cli.model.layout import STEP
 from mbsim_cli.spec.geometry import Scalar
 from mbsim_cli.system import cached_property
 
-# Rank of a Jacobian, rows that follow from others, and coordinates that its rows determine.
-
 RANK_TOLERANCE = 1e-8  # of rows scaled to unit length
 TINY = 1e-12
 WELL = 1e-2  # part of a unit row that a coordinate must add to be a good choice
@@ -81,8 +79,6 @@ def determined(
     return sorted(chosen)
 
 
-# Newton's method for coordinates that close loops, damped where it must be (Levenberg, Marquardt).
-
 MAX_ITERATIONS = 100
 SOLVED = 1e-13
 LIGHTEST, HEAVIEST = 1e-4, 1e8  # damping of Newton's steps
@@ -94,7 +90,7 @@ def newton(
 ) -> np.ndarray:  # fmt: skip
     """Solve for the dependent coordinates (k,) from a start (n,) in ``most`` steps, each the least by ``weights`` (k,).
 
-    Returns the coordinates (n,) with the smallest residual.
+    Steps are damped where they must be (Levenberg, Marquardt). Returns the coordinates (n,) of smallest residual.
     """
     z, damping, rows = start.copy(), 0.0, equations.of_position
     by_dependent = np.ix_(rows, dependent)

@@ -110,11 +110,8 @@ def _add_initial(system: System, joint: str, read: Callable[[Geometry, joints.An
         system.theta.add(block)
 
 
-# Armatures of joints, and inertias of states.
-
-
 def armature_table(system: System) -> Armatures:
-    """Armatures of all tree joints; records those of joints that are cut."""
+    """Armatures of all tree joints, and inertias of states; records those of joints that are cut."""
     rows: list[tuple[int, int, int]] = []
     for name, spec in system.joints.items():
         inertia = getattr(spec, "armature", None)

@@ -179,10 +179,7 @@ def _initial(model_file: ModelFile, body: ElasticBody) -> tuple[Sequence[Any], S
 
 @dataclass(frozen=True)
 class NodeJoint:
-    """A joint between the frame of a flexible body and a place on it.
-
-    Its coordinates are linear forms of the elastic ones, see ``layout.FlexibleTree``.
-    """
+    """Joint from a flexible body's frame to a place on it, linear in elastic coordinates (``layout.FlexibleTree``)."""
 
     body: ElasticBody
     number: int

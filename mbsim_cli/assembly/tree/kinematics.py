@@ -134,13 +134,11 @@ def measured(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Scalars, offs
     return value, row
 
 
-# Mass matrix at one configuration, to see whether every motion has inertia.
-
 SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # places of xx, yy, zz, xy, xz, yz in a tensor
 
 
 class Inertia:
-    """Mass matrix of the n coordinates at some poses; its parts are computed when first read."""
+    """Mass matrix (n, n) at some poses, to see whether every motion has inertia; parts are computed when first read."""
 
     def __init__(self, model: Model, theta: np.ndarray, at: Poses):
         tree = model.tree

@@ -1,7 +1,4 @@
-"""Flexible bodies of a model file as input of the reduction: every number evaluated, every name looked up.
-
-Evaluating them again under a complex step along a parameter moves the same body, mesh node by mesh node.
-"""
+"""Flexible bodies as input of the reduction, in numbers; complex steps move the same body, mesh node by mesh node."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,8 +24,6 @@ from mbsim_cli.spec.expressions.program import compiled
 from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
 from mbsim_cli.spec.flexible import Density, FlexibleTerms, NodeSet
 from mbsim_cli.spec.model_file import ModelFile
-
-# Fields of a model file on the elements of a mesh: by an expression of their centres, or from a file.
 
 PLACES = ("x", "y", "z")
 

@@ -322,9 +322,6 @@ class _Unfolding:
         self._issues.append(self._file.issue(place, message, hint))
 
 
-# Spanning tree of the joints of a model file.
-
-
 def spanning_tree(model_file: ModelFile) -> Topology:
     """Spanning tree of the file's joints; raises ModelError if there is none."""
     needed = {split(name)[0] for name in _constrained_coordinates(model_file)}
@@ -368,9 +365,6 @@ def _constrained_coordinates(model_file: ModelFile) -> Iterator[str]:
         yield from () if table is None else (name for name in table.columns if "." in name)
 
 
-# The system of a model file before anything is packed: deforming bodies unfolded, a tree chosen, gravity in theta.
-
-
 def with_released(model_file: ModelFile, released: Collection[tuple[str, str]]) -> ModelFile:
     """The file without constraints that hold the points of joints along axes."""
     joints = dict(model_file.joints)
@@ -387,7 +381,7 @@ def held_as_in_run(model_file: ModelFile, coordinates: Sequence[str]) -> ModelFi
 
 
 def unfolded_system(model_file: ModelFile, standard_input: Source | None) -> System:
-    """The system of a file; ``standard_input`` gives the data of bodies that deform."""
+    """The system of a file before packing: bodies unfolded by ``standard_input``, a tree chosen, gravity in theta."""
     numbers = Numbers(model_file.expressions)
     theta = Theta(numbers)
     theta.add(lambda: numbers.vector(model_file.gravity))

@@ -171,11 +171,8 @@ def _path(reached: dict[str, Edge], a: str, b: str) -> list[Edge]:
     return up + down[::-1]
 
 
-# Pairs of bodies with the columns on the path between them.
-
-
 class PairTable:
-    """Collects pairs of bodies; equal pairs are stored once."""
+    """Collects pairs of bodies with the columns on the path between them; equal pairs are stored once."""
 
     def __init__(self, parent: Sequence[int], first_column: Sequence[int]):
         self._parent, self._first_column = parent, first_column

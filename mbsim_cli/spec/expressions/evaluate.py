@@ -140,9 +140,6 @@ def _call(node: ast.expr, name: str, values: list[Any]) -> Any:
         raise ExpressionError("value is too large", column(node)) from None
 
 
-# Width of parts: 1 for a number, more for a vector; says where they do not fit.
-
-
 def check_formula(text: str, widths: Mapping[str, int], vectors: bool = False, laws: Container[str] = ()) -> None:
     """Raise ExpressionError unless a text is a number or vector of names of known width, and calls ``laws`` alone."""
     tree = syntax.parse(text, vectors=True)

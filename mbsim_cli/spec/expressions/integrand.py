@@ -28,10 +28,7 @@ class Linearised(NamedTuple):
 
 
 class Integrand:
-    """f(sensors, t, parameters) at B instants; sensors are arrays (B, width), t is (B,).
-
-    ``sensors`` and ``parameters`` name what the expression reads, directly or through other names.
-    """
+    """f(sensors, t, parameters) at B instants, t (B,) and sensors (B, width); names include those read indirectly."""
 
     def __init__(self, expressions: "Expressions", text: str, widths: Mapping[str, int]):
         check_formula(text, {**dict.fromkeys(expressions.names, 1), TIME: 1, **widths})

@@ -17,11 +17,8 @@ if TYPE_CHECKING:
     from mbsim_cli.spec.expressions.integrand import Integrand
 
 
-# Order of definitions: every name behind those that it reads; cycles are reported.
-
-
 def sort(reads: Mapping[str, Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Return the names in order, and cycles as lists that end where they begin; depth first, no recursion."""
+    """Return names, each behind those that it reads, and cycles, which end where they begin; no recursion."""
     order: list[str] = []
     cycles: list[list[str]] = []
     closed: dict[str, bool] = {}  # False while the name is on the path
@@ -47,9 +44,6 @@ def shown(cycle: Sequence[str]) -> str:
     """Return a cycle as text, shortened in the middle."""
     names = list(cycle) if len(cycle) <= 12 else [*cycle[:10], "...", cycle[-1]]
     return " -> ".join(names)
-
-
-# Connected groups, such as equations that share coordinates.
 
 
 def connected(reads: Sequence[Sequence[Any]]) -> list[list[int]]:
@@ -146,10 +140,7 @@ class Expressions:
         return self._scopes[key]
 
     def gradient(self, number: Number, values: Mapping[str, Scalar] | None = None) -> dict[str, float]:
-        """Return the exact derivatives of a number by the parameters that it depends on.
-
-        A literal and a plain name cost nothing; numpy is loaded for anything else.
-        """
+        """Return the exact derivatives of a number by its parameters; numbers and plain names do not load numpy."""
         if number.literal is not None:
             return {}
         self.check_names(number.text)

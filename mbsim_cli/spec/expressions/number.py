@@ -297,9 +297,6 @@ def coordinate_in(name: str) -> tuple[str, int]:
     return (before, 1) if last == VELOCITY and "." in before else (name, 0)
 
 
-# Lists of the file, by the number of their entries: tuples once they are read, so that nothing changes them.
-
-
 class _Listed:
     """Annotation of a tuple that is a list in the file, with limits on its length."""
 

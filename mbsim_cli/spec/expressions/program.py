@@ -327,9 +327,6 @@ def _without_gaps(inputs: int, steps: Sequence[Step], result: int, needed: set[i
     return kept, moved[result]
 
 
-# Checked trees of expressions made into programs, vectors entry by entry.
-
-
 Part = int | float  # the place of a value, or a constant
 Parts = Any  # a Part, or a tuple of those of a vector
 

@@ -65,10 +65,7 @@ def path_of(location: Sequence[str | int]) -> Path:
 
 
 def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, source: "Source") -> Issue:
-    """Return the issue that one entry of ``ValidationError.errors()`` stands for.
-
-    ``classes`` maps the id of each mapping in ``data`` to the class that read it.
-    """
+    """Issue of an entry of ``ValidationError.errors()``; ``classes``: the class that read each mapping, by its id."""
     path, kind, context = path_of(error["loc"]), error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         return source.issue(path, f"unknown key {path[-1]!r}", _meant_by(path, classes, data), key=True)
@@ -289,8 +286,6 @@ def _at(data: Any, path: Path) -> Any:
             data = data[part] if isinstance(data, dict) and part in data else data
     return data
 
-
-# Did-you-mean: the known name nearest to an unknown one ---------------------------------------------------------------
 
 MAX_SUGGESTIONS = 50  # looking for similar names is slow where thousands are wrong
 ALIKE = 0.75  # similarity of words that begin with different letters; of others 0.6 is enough

@@ -10,8 +10,6 @@ from typing import Any
 import yaml
 from yaml import events
 
-# Scalars of YAML 1.2: what plain texts stand for.
-
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -26,7 +24,7 @@ _NAMED = {
 
 
 def resolve(text: str) -> Any:
-    """The value of a plain text: nothing, a truth value, a number, or the text."""
+    """The value of a plain text by YAML 1.2: nothing, a truth value, a number, or the text."""
     if text in _NAMED:
         return _NAMED[text]
     if _INTEGER.fullmatch(text):

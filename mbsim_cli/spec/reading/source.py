@@ -122,9 +122,6 @@ def _step(value: Any, keys: list[Any]) -> tuple[Node | None, int]:
     return None, 0
 
 
-# Reading a file and those that it includes, merged into one tree of nodes.
-
-
 MAX_BYTES = 50_000_000
 MAX_FILES = 100
 DEFAULT_ANALYSIS = "forward_dynamics"  # that of an analysis without a type
@@ -136,7 +133,7 @@ KeysByType = Mapping[str, Collection[str]]  # of analyses by type
 def read_source(
     path: str | os.PathLike[str], texts: Mapping[str, str] | None = None, keys: KeysByType = MappingProxyType({})
 ) -> tuple[Source, list[Issue]]:
-    """Return the merged source of a model and what is wrong with it as YAML.
+    """Return the source of a model, merged with included files, and what is wrong with it as YAML.
 
     With ``texts`` files are looked up there by name, and none is opened. ``keys`` are those of analyses by type.
     Raises InputOutputError when the file itself cannot be read, ModelError when nothing can be made of it.
@@ -288,9 +285,6 @@ def merge(below: Node, above: Node) -> Node:
     return above.at_same_place(entries)
 
 
-# Keys of a model file replaced by the command line: ``--set analysis.step=1e-4``.
-
-
 MARK = "."  # that paths of keys begin with among overrides
 AXES = ("x", "y", "z")
 NOT_SET = {
@@ -306,7 +300,7 @@ def is_key(name: str) -> bool:
 
 
 def set_keys(source: Source, overrides: Mapping[str, str], named: Collection[str]) -> dict[str, str]:
-    """Put values (YAML) in place of keys of a file, or add keys that it does not state; return the rest.
+    """Put values (YAML) of the command line in place of keys of a file, or add missing keys; return the rest.
 
     Items of the sections ``named`` have names that users choose: there only items that exist can change. The rest are
     keys of items that repetitions have still to make. Raises UsageError.

@@ -177,8 +177,6 @@ def _moved(review: Review, name: str, body: Body) -> Matrix | None:
     return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
 
 
-# Directions: every vector that gives one has a length, every orientation is a rotation.
-
 _UNIT_TOLERANCE = 1e-6
 
 

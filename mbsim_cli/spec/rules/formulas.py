@@ -122,8 +122,6 @@ def _cycles(review: Review, section: str, key: str, texts: Mapping[str, str]) ->
         review.report((section, cycle[0], key), f"{section[:-1]} is defined by itself: {shown(cycle)}")
 
 
-# Expressions of the motion: what they read exists and depends on positions and velocities alone.
-
 READABLE = (
     "position", "velocity", "direction", "angular_velocity", "coordinate", "distance", "angle", "displacement",
     "velocity_along", "elastic_coordinate", "roll", "pitch", "yaw", "multiplier",
@@ -291,9 +289,6 @@ def _coordinate(review: Review, path: Path, name: str, offset: int) -> None:
     elif coordinate in RATE_WORDS and len(known) == 1:
         hint = f"the rate is {joint}.{known[0]}.{VELOCITY}"
     review.report(path, f"joint {joint!r} has no coordinate {coordinate!r}", hint, offset + len(joint) + 1)
-
-
-# Checks: what they compare exists and has the shape that they state.
 
 
 def check_values(review: Review) -> None:

@@ -73,8 +73,6 @@ def _increasing(review: Review, path: Path, numbers: Sequence, key: str) -> None
         review.report((*path, index), message, hint)
 
 
-# Tables in files: quantities that the place knows, factors that mean something, delimiters of texts.
-
 _HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 _SECTIONS = ("laws", "roads", "forces", "constraints", "analysis")
 

@@ -83,9 +83,6 @@ def in_expressions(name: str) -> Iterator[tuple[str, str]]:
         yield f"{name!r} has a meaning in expressions already", "choose another name"
 
 
-# Numbers: every expression reads known names and has a value.
-
-
 def check_numbers(review: Review) -> None:
     """Report unknown names, cycles and values that do not exist."""
     if review.lost("parameters") or review.lost("constants"):
@@ -130,9 +127,6 @@ def _faults(review: Review, number: Number, known: set[str]) -> Iterator[Express
         # a name without value is reported where it is defined
         if not error.reported and not error.message.startswith("unknown"):
             yield error
-
-
-# References: every body, point, vector, coordinate, law and force that is named exists; all bodies hang together.
 
 
 _IMPLICIT_POINTS = ("origin", "center_of_mass")

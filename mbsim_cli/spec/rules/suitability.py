@@ -182,9 +182,6 @@ def _ratio(review: Review, path: Path, constraint: "Gear | Rack | Screw") -> Non
         review.report((*path, wrong), f"{getattr(constraint, wrong)!r} is not {wanted}")
 
 
-# Reactions: what they are read of exists, joins the body that they act on, and has the axes that they ask for.
-
-
 def check_reactions(review: Review) -> None:
     """Report reactions of nothing, on bodies that are not joined, or in axes that there are none of."""
     for name, sensor in review.model.sensors.items():
@@ -229,8 +226,6 @@ def _fits(review: Review, path: Path, sensor: Reaction) -> None:
         hint = f"it joins {bodies[0]} and {bodies[1]}"
         review.report((*path, "on"), f"{what} exerts nothing on body {sensor.on!r}", hint)
 
-
-# Numbers: signs that their fields ask for; sizes of roads, tyres, contacts and stops that make sense.
 
 _OF_ITS_USE = ("checks", "study", "optimization", "measurements", "fit")  # sections of what is done with a model
 
