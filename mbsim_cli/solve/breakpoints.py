@@ -333,8 +333,6 @@ def law_rates(model: Model) -> LawRates:
     return LawRates(row.astype(int), column.astype(int), factor, np.array(moved, int), np.array(added, np.int64))
 
 
-# Onsets: where forces begin, which steps are divided at.
-
 Onset = tuple[int, int, float, float, int]  # force, argument, low, high, side of contact
 
 

@@ -21,15 +21,13 @@ from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import Initial, close_position, initial_of, require_closed, require_forces_alone
 from mbsim_cli.solve.tape import Tape
 
-# Modes of a mechanism at rest: stiffness and mass in the directions that constraints leave free.
-
 NEUTRAL = 1e-11  # stiffness over the largest one below which a mode has none
 ROUND_OFF = 1e-13  # the same over the forces, where nothing is stiff
 
 
 @dataclass(frozen=True)
 class StiffnessModes:
-    """Modes of unit mass in which the symmetric part of the stiffness is diagonal, d of them.
+    """Modes of unit mass, d of them, in free directions, in which the symmetric part of the stiffness is diagonal.
 
     What nothing couples has modes of its own: what is small is so beside the rest of its part of the mechanism.
     """

@@ -253,10 +253,7 @@ class Diagnosis:
         )
 
     def vanishing(self, start: np.ndarray, reached: np.ndarray) -> str | None:
-        """Name the flexible body whose inertia has vanished since the ``start`` (n,), at the coordinates ``reached``.
-
-        Adaptive steps end before it is negative.
-        """
+        """Name the flexible body whose inertia vanishes up to ``reached``; adaptive steps end before it is negative."""
         if not hasattr(self.problem.model.tree, "elastic"):
             return None
         self._at(start / self.scales.columns)
@@ -311,8 +308,6 @@ def body_of_negative_inertia(problem: Problem, M: np.ndarray, least: float = -SI
     shares = np.add.reduceat(vectors[:, 0] ** 2, first[:-1])
     return problem.names.bodies[tree.flexible[int(np.argmax(shares))]]
 
-
-# Sentences for the ways in which an analysis can fail: what, when, where, and what to try.
 
 _CAUSES = {
     Status.NO_CONVERGENCE: "the Newton iteration did not converge",

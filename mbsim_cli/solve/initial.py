@@ -26,8 +26,6 @@ from mbsim_cli.solve.faults import require_defined
 if TYPE_CHECKING:
     from mbsim_cli.solve.equilibrium import Equilibrium
 
-# Products of Euler parameters, for real and complex numbers.
-
 
 def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a b, each (4,): the rotation b followed by the rotation a."""

@@ -27,8 +27,6 @@ from mbsim_cli.solve.initial import assemble_closed
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.tape import size_of
 
-# Named tuples of arrays: comparison, and copies to SIMD lanes.
-
 
 def equal(a: Any, b: Any) -> bool:
     """Whether two arrays, or named tuples of arrays, have the same shape and are equal."""
@@ -315,10 +313,7 @@ def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[l
 
 
 def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
-    """Make the runs; return the share of evaluations that were made one case at a time.
-
-    SIMD lanes without a run, or of runs at their end, repeat the first run that continues.
-    """
+    """Make the runs; return the share of evaluations made singly. Idle lanes repeat the first run that continues."""
     first, counts, probe = runs[0], np.zeros(2, np.int64), runs[0].work.probe
     theta, dyn = widened(first.theta), widened(first.dyn)
     probes = widened(Probes(np.zeros(1), probe.z, probe.zd, probe.zdd, probe.lam, first.work.arguments))
@@ -348,9 +343,6 @@ def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
             follow(k, runs[min(given)])
         poll()
     return float(counts[1] / counts[0])
-
-
-# Runs that cannot share a compiled loop.
 
 
 def why_alone(problem: Problem) -> str:

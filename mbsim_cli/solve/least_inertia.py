@@ -57,11 +57,8 @@ def mean_mass(model: Model, theta: np.ndarray, bodies: np.ndarray) -> float:
     return _mean(np.append(theta[tree.theta[rigid] + MASS], theta[tree.block[bodies[tree.flexible]] + OWN_MASS]))
 
 
-# Natural coordinates: least inertia from the mean body, and the angles by which coordinates turn bodies.
-
-
 def least_inertia(system: "NaturalSystem") -> np.ndarray:
-    """Least inertia (n,) of coordinates: the penalty of a constraint needs some.
+    """Least inertia (n,) of natural coordinates: the penalty of a constraint needs some.
 
     For points and vectors it is a part of the inertia that they have if every body is a mean one of its part of the
     mechanism. Coordinates of joints have no inertia, and move bodies only by their definition: each counts as a whole

@@ -19,10 +19,7 @@ TINY = 1e-12
 
 
 def free_multipliers(J: np.ndarray) -> np.ndarray:
-    """Combinations nu (m, k) of the rows of J (m, n) that vanish, orthonormal for rows scaled to unit length.
-
-    A complex J counts by its real part. O(m^2 n).
-    """
+    """Vanishing combinations nu (m, k) of rows of Re J (m, n), orthonormal for rows of unit length; O(m^2 n)."""
     lengths = row_lengths(J)
     vectors, sizes, _ = np.linalg.svd(J.real / lengths[:, None])
     rank = int(np.count_nonzero(sizes > RANK_TOLERANCE))
@@ -80,8 +77,6 @@ def row_lengths(J: np.ndarray) -> np.ndarray:
     return np.maximum(np.linalg.norm(J.real, axis=1), TINY)
 
 
-# Rank of a matrix, its most independent rows and columns, and small systems of those.
-
 PIVOT_TOLERANCE = 1e-9
 
 
@@ -100,10 +95,7 @@ class Partition(NamedTuple):
 
 
 def rank_and_pivots(a: np.ndarray) -> tuple[int, np.ndarray]:
-    """Rank of a real matrix and its columns, most independent first.
-
-    Gram-Schmidt with column pivoting, each vector orthogonalised twice; importing scipy's would take longer.
-    """
+    """Rank and columns, most independent first, by pivoted Gram-Schmidt done twice; importing scipy's takes longer."""
     left = a.copy()
     order = np.arange(a.shape[1])
     largest = 0.0

@@ -203,10 +203,7 @@ class NoSteps:
 def resolution_of(
     problem: Problem, parameters: Sequence[float] | np.ndarray, times: np.ndarray | None = None
 ) -> Resolution | NoSteps:
-    """The estimator of an analysis whose ``parameters`` have these values.
-
-    ``times`` are those of another run that it is to be compared with; else those of a run of half as many steps.
-    """
+    """The estimator at these ``parameters``, compared with a run at ``times``, by default one of half as many steps."""
     options = problem.options
     if options.analysis == "inverse_dynamics":
         assert problem.prescribed is not None

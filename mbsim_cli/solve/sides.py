@@ -125,10 +125,7 @@ def _add_shifts(sides: Sides, coincidence: Coincidence, shifts: np.ndarray, prob
 
 
 def _coincidences(problem: Problem, theta: np.ndarray, by: np.ndarray) -> list[Coincidence]:
-    """Changes of laws that a parameter of the file may move, together where only round-off is between them.
-
-    Those are left out at which a force bends so little that steps do not end there.
-    """
+    """Changes of laws that parameters may move, together within round-off, but for bends too small to end steps."""
     model, step, end = problem.model, problem.options.step, problem.options.end
     moved, near = movable(problem) | by.any(axis=1), MEETS * end
     driving, of_forces = (
@@ -265,10 +262,7 @@ def jumping(early: np.ndarray, late: np.ndarray, largest: np.ndarray) -> np.ndar
 
 
 class OwnAdjoints:
-    """Adjoints of sensors along the run itself, which both sides pull back.
-
-    Otherwise an integrand that is nonlinear in sensors would be differentiated at the sensors of each side.
-    """
+    """Adjoints of sensors along the run itself, which both sides pull back: integrands may be nonlinear in sensors."""
 
     def __init__(self, seen: "Seen") -> None:
         self._seen, self._found = seen, dict[int, tuple[tuple[int, ...], Any, np.ndarray]]()

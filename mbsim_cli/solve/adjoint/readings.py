@@ -100,9 +100,6 @@ def set_aside_undefined(hat: np.ndarray, unknown: np.ndarray, undefined: np.ndar
     hat[:, :, undefined] = 0.0
 
 
-# Work arrays.
-
-
 def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = None) -> tuple[AdjointWork, Pulling]:
     """Allocate the work of pull-backs of p columns; ``least`` as in ``Problem``, where equations are solved."""
     _, n, m = allocate.sizes(model)
@@ -123,11 +120,8 @@ def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = 
     return work, Pulling._make([adj, rest, virtual, none, *nu, np.zeros(n, dtype)])
 
 
-# Adjoints of sensors and equations at single time points, pulled back to their motion and to numbers.
-
-
 class InstantPuller:
-    """Pulls p columns of adjoints, ``padded``; ``theta`` (len(theta), p) are the sums of those of numbers."""
+    """Pulls p adjoints, ``padded``, back at a time point; ``theta`` (len(theta), p) sums those of numbers."""
 
     def __init__(self, model: Model, theta: np.ndarray, p: int) -> None:
         self._model, self._numbers, self._p = model, theta, p
@@ -154,11 +148,8 @@ class InstantPuller:
         return out
 
 
-# Adjoints of accelerations and multipliers of the motion that is shown, pulled back to that motion and to numbers.
-
-
 class BalancePuller:
-    """Pulls p columns of their adjoints back; ``theta`` (len(theta), p) are the sums of those of numbers."""
+    """Pulls p adjoints of accelerations and multipliers back; ``theta`` (len(theta), p) sums those of numbers."""
 
     def __init__(self, problem: Problem, theta: np.ndarray, p: int, *, redundant: bool) -> None:
         self._model, self._theta = problem.model, theta
@@ -225,9 +216,6 @@ class MultiplierPuller:
         )
         at_rest = (zeros((rows, n, p), hat.dtype) for _ in range(2))
         return MotionAdjoints._make([moved.z + still.z, *at_rest, kept])
-
-
-# Reactions that objectives read, pulled back to the motion and to numbers.
 
 
 class ReactionPuller:

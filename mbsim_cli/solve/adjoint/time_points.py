@@ -85,10 +85,7 @@ class MotionPuller:
         return jacobians(self._model, self._theta, self._at_center, self._work, record.time, record.position)
 
     def back(self, first: int, record: Record, hat: np.ndarray, given: MotionAdjoints) -> float:
-        """Pull adjoints of the sensors and of the motion of a record back; return the relative residual, which is 0.
-
-        Those of multipliers go back by J^T lambda = -G.
-        """
+        """Pull a record's adjoints back, those of multipliers by J^T lambda = -G; return the residual, which is 0."""
         adj = added(given, self.instants.pull(record, seen=hat))
         J, of_multipliers = self.jacobians(record), adj.lam
         if of_multipliers.any():

@@ -47,9 +47,6 @@ def without_solution(time: float) -> AnalysisError:
     return AnalysisError(f"the adjoint of the step to t = {time:g} s cannot be found: its matrix is singular")
 
 
-# Allocation of what pulls accelerations and projections of closed loops back.
-
-
 def pulled_loops(problem: Problem, theta: np.ndarray, p: int, *, redundant: bool) -> PulledLoops:
     """Allocate PulledLoops for p columns."""
     model, dtype, made = problem.model, theta.dtype.type, allocate.allocators(problem.model)

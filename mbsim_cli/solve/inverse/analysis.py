@@ -269,10 +269,7 @@ def _is_read(problem: Problem, index: int) -> bool:
 
 
 def inverse(problem: Problem) -> Iterator[InverseBlock]:
-    """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError.
-
-    A block is valid until the next one, which overwrites it.
-    """
+    """Follow the motion at sampling times; yield bounded blocks, valid until the next one. Raises AnalysisError."""
     if problem.drives is not None:
         from mbsim_cli.solve.inverse.loops import inverse_of_loops
 

@@ -17,8 +17,6 @@ from mbsim_cli.model.layout import NONE, FlexibleTree, Model
 from mbsim_cli.model.problem import Motion, Problem, Torques
 from mbsim_cli.solve import allocate
 
-# The two ways to the torques of a tree: in SIMD lanes, and one time point after another.
-
 
 def runs_in_lanes(model: Model, theta: np.ndarray) -> bool:
     """Whether all columns turn or slide, and all forces are applied ones."""

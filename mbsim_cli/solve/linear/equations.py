@@ -1,7 +1,4 @@
-"""Linear equations of a constrained mechanism, and the state of the linearisation.
-
-M q'' + C q' + K q + F_0 u + F_1 u' + F_2 u'' = 0.
-"""
+"""Equations M q'' + C q' + K q + F_0 u + F_1 u' + F_2 u'' = 0 of a mechanism, and the state of the linearisation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -181,11 +181,8 @@ class Plan:
         return list(range(self.size - count, self.size))
 
 
-# Names of coordinates and equations in natural coordinates, with their units, and where equations come from.
-
-
 def names_of(system: "NaturalSystem") -> Names:
-    """All names; those of dropped equations are appended to the identities."""
+    """All names, with units; those of dropped equations are appended to the identities."""
     old, kept, added = system.problem.names, system.equations.kept, system.equations.added
     rigid = system.plan.rigid
     gone = set(range(len(old.constraints))) - set(kept)

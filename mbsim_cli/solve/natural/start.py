@@ -16,8 +16,6 @@ from mbsim_cli.solve.natural.plan import STEP, Fields, Group, derivative_of, dir
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.solve.redundancy import beyond_equations, in_units, partition_of
 
-# Motion of all bodies at the start, as closing the mechanism has found it.
-
 
 @dataclass(frozen=True)
 class Poses:

@@ -18,14 +18,12 @@ from mbsim_cli.solve.natural.joints import NaturalEquations, Row, equations_of, 
 from mbsim_cli.solve.natural.plan import Fields, Plan, directions_of, names_of, vanishes
 from mbsim_cli.system import cached_property
 
-# Numbers that kernels read in natural coordinates: theta, then those of measures, poses, rigidity, mass and weight.
-
 POSE_SIZE = 12  # of each coordinate that a body depends on, and of what depends on none
 SHAPE_SIZE = 6  # of an equation of rigidity
 
 
 class Places(NamedTuple):
-    """Where the numbers begin."""
+    """Where the numbers of theta, measures, poses, rigidity, mass and weight begin."""
 
     target: int  # zero, of all equations that are added
     measure: np.ndarray  # (added,)
@@ -173,11 +171,8 @@ def _sensors(system: "NaturalSystem") -> Sensors:
     return old._replace(kind=kind, index=index)
 
 
-# The order of elimination: minimum degree, the coordinate next that is coupled with the fewest others.
-
-
 def eliminated_last(n: int, cliques: Sequence[np.ndarray], ahead: Collection[int] = ()) -> np.ndarray:
-    """New numbers (n,) of coordinates that meet in ``cliques``: elimination goes from the last number to the first.
+    """New numbers (n,), by minimum degree, of coordinates in ``cliques``; elimination goes from the last to the first.
 
     Those ``ahead`` go before all others and keep their order: they have the last numbers.
     """
@@ -321,10 +316,7 @@ class NaturalSystem:
 
     @cached_property
     def rigid_entries(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Positions, in the coordinate lists of all bodies joined, on which each equation of rigidity depends.
-
-        First those at which trios start, then those of single coordinates.
-        """
+        """Places in the joined coordinate lists that equations of rigidity read: starts of trios, then singles."""
         stack = directions_of(self.problem.theta, self.problem.theta_rho)
         fields, first, found = self.fields(stack), np.cumsum([0, *map(len, self.columns)]), []
         for rigid in self.plan.rigid:
