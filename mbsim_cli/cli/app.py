@@ -32,10 +32,7 @@ def main() -> None:
 
 
 def leave(code: int) -> "NoReturn":
-    """End the process, after output is flushed and files are closed.
-
-    Exit handlers run, but the interpreter does not free its objects, which takes as long as a short analysis.
-    """
+    """End the process after exit handlers, once output is flushed; freeing objects takes as long as a short run."""
     if watched():
         sys.exit(code)
     atexit._run_exitfuncs()

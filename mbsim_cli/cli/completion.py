@@ -1,7 +1,4 @@
-"""Completion in shells: names from the model file or result that the command line already states.
-
-A file that cannot be read yields no words, for errors would disturb the shell.
-"""
+"""Completion in shells by names of stated files; one that cannot be read yields no words: errors disturb the shell."""
 
 import contextlib
 from collections.abc import Iterator
@@ -69,8 +66,6 @@ def histories(ctx: Context, incomplete: str) -> list[str]:
     return []
 
 
-# Scripts of typer append a blank to every word, also to NAME= and KEY., after which a value or key follows.
-
 _OPEN_ENDS = {  # by shell, a line of its script and the replacement; fish appends no blank to these
     "bash": (
         "    return 0\n",
@@ -88,7 +83,7 @@ _OPEN_ENDS = {  # by shell, a line of its script and the replacement; fish appen
 
 
 def leave_open() -> None:
-    """Change the scripts that typer prints and installs, so that no blank follows such words.
+    """Change the scripts of typer so that no blank follows NAME= and KEY., after which a value or key follows.
 
     typer has no public function for this. If another version has other scripts, these are not changed.
     """

@@ -103,9 +103,6 @@ def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
         raise UsageError(f"{option} {does}, and has no use for {given}; leave one out")
 
 
-# Pictures of four kinds: histories and gradients, frequency responses, studies, fields on meshes.
-
-
 # a function that writes a file of a kind; the report that ``--json`` prints; the sentence that is printed without it
 _Picture = tuple[Callable[[Path, str], None], dict[str, Any], str]
 

@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from mbsim_cli.study.sweep.study_folder import StudyFolder
 
 
-# Cases that the command line states: a file of cases, or the axes of a grid.
-
-
 def stated_cases(csv: Path | None, grid: list[str] | None) -> dict[str, Any] | None:
-    """The cases of the command line in the form of an entry of ``studies``."""
+    """The cases of the command line, a file or the axes of a grid, in the form of an entry of ``studies``."""
     if csv is not None and grid:
         raise UsageError("--csv and --grid are two studies; give one of them")
     if csv is not None:
@@ -58,8 +55,6 @@ def _number(text: str) -> float | str:
     except ValueError:
         return text.strip()
 
-
-# Texts about a study: status, forecast, summary.
 
 SHOWN = 5  # failures, and parameters of the largest main effects
 

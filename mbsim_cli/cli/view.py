@@ -63,9 +63,6 @@ def _show(address: str, report: dict[str, Any], browser: bool, json: bool, quiet
             say("no browser could be opened; the page is there", quiet)
 
 
-# The page of a model that is being edited; the server accepts connections from this machine only.
-
-
 class Watched:
     """The page of a model, updated when one of its files has changed."""
 
@@ -107,7 +104,7 @@ def _stamp(file: Path) -> str:
 
 
 def _serve(path: Path, overrides: Mapping[str, str], port: int | None, browser: bool, json: bool) -> None:
-    """Serve the page of a model until the command is interrupted."""
+    """Serve the page of a model, to this machine only, until the command is interrupted."""
     from http.server import BaseHTTPRequestHandler, HTTPServer
 
     watched = Watched(path, overrides)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mbsim_cli.solve.linear.modes import Found
     from mbsim_cli.solve.linear.state_space import Responses
 
-# Fields of design variables, ``/fields``, and the meshes of their bodies, ``/mesh``.
-
 
 class FieldOnMesh(NamedTuple):
     """Numbers (ne,) of a field before its filter, one per element, and the mesh of the body."""
@@ -33,7 +31,7 @@ class FieldOnMesh(NamedTuple):
 
 
 def store_fields(scales: Scales, fields: Sequence[FieldOnMesh]) -> None:
-    """Write values and meshes; a field of several bodies is stored once."""
+    """Write values, ``/fields``, and meshes, ``/mesh``; a field of several bodies is stored once."""
     file = scales.file
     if fields:
         scales.axis("axis", ("x", "y", "z"))
@@ -164,9 +162,6 @@ def response_of(path: Path) -> StoredResponse | None:
         return StoredResponse(np.asarray(file["frequency"][()]), inputs, outputs, gain, phase)
 
 
-# The designs of an optimisation, in the result of the best one: ``/optimization``.
-
-
 class History(NamedTuple):
     """N designs of v variables, with k objectives; ``facts`` are attributes."""
 
@@ -182,7 +177,7 @@ class History(NamedTuple):
 
 
 def store_history(scales: Scales, history: History) -> None:
-    """Write a history into a result."""
+    """Write a history into the result of the best design, ``/optimization``."""
     group = scales.file.create_group("optimization", track_order=True)
     group.attrs.update(history.facts)
     scales.axis("design", np.arange(1, len(history.values) + 1), "1")

@@ -209,8 +209,6 @@ def set_text(thing: h5py.Dataset | h5py.Group, name: str, text: str) -> None:
     h5a.create(thing.id, name.encode(), _TEXT_TYPE, _ONE).write(np.array(text, TEXT))
 
 
-# Axes of a result file, cached: opening an axis again takes as long as creating a dataset.
-
 _LABELS = h5t.py_create(h5py.string_dtype("ascii"), logical=True)
 _REFERENCES = h5t.py_create(h5py.vlen_dtype(h5py.ref_dtype), logical=True)
 _LISTED = np.dtype([("dataset", h5py.ref_dtype), ("dimension", "u4")], align=True)
@@ -218,7 +216,7 @@ MOST_LISTED = 1000  # datasets that a scale lists; HDF5 limits it to some 4000
 
 
 class Scales:
-    """A file that is written: its groups, and dimension scales in its root."""
+    """A file that is written: its groups, and dimension scales in its root, cached because opening one takes long."""
 
     def __init__(self, file: h5py.File):
         self.file = file

@@ -214,8 +214,6 @@ def common_times(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
     return longest, common
 
 
-# The result of a fit with its measurements, as a JSON file for ``mbsim report`` and other programs.
-
 FIT, FIT_VERSION = "mbsim-fit", 1
 READINGS = ("time", "measured", "computed", "residuals")  # keys of a column of measurements; all of one length
 _NUMBERS = ("start", "value", "standard_error")  # of a parameter; null where a number is not determined
@@ -225,7 +223,7 @@ FIT_FILE = FileKind("a fit", "fit.json", is_fit)
 
 
 def write_fit(target: Path, report: Mapping[str, Any], *, force: bool) -> None:
-    """Write a report of plain data with its ``readings``, replacing an earlier one; raises InputOutputError."""
+    """Write a fit's report with its ``readings`` as JSON, replacing an earlier one; raises InputOutputError."""
     head = {"format": FIT, "format_version": FIT_VERSION, "mbsim_version": mbsim_cli.__version__}
     text = json.dumps(plain(head | dict(report)), allow_nan=False)
     with replaced(target, FIT_FILE, force=force) as path:

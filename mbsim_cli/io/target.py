@@ -34,10 +34,7 @@ class Occupied(FileExistsError):
 
 
 class TemporaryFile:
-    """A new temporary file in the target's folder; ``removed`` lists files of killed runs that were deleted.
-
-    Raises InputOutputError where none can be created.
-    """
+    """A temporary file in the target's folder; ``removed`` are deleted ones of killed runs. Raises InputOutputError."""
 
     def __init__(self, target: Path):
         self._target = target
@@ -150,11 +147,8 @@ def _is_complete(path: Path) -> bool:
         return False
 
 
-# The file object that HDF5 writes to. HDF5 crashes after a failed write, so errors are stored, not raised.
-
-
 class Sink(io.FileIO):
-    """A file on a descriptor; ``error`` is the first failed write, after which data go to memory."""
+    """A file on a descriptor; HDF5 crashes after failed writes: ``error`` is the first, later data go to memory."""
 
     def __init__(self, handle: int):
         super().__init__(handle, "r+", closefd=False)
@@ -299,10 +293,7 @@ def check_target(path: Path, kind: FileKind = RESULT, *, force: bool, protected:
 
 
 def may_replace(path: Path, *, kind: FileKind = RESULT, force: bool = False, protected: tuple[Path, ...] = ()) -> bool:
-    """Whether the file at a path may be replaced: one of the same kind, or with ``force`` any unprotected file.
-
-    A file of unknown kind is not replaced.
-    """
+    """Whether a file may be replaced: one of the same known kind, or with ``force`` any unprotected file."""
     try:
         return path.is_file() and not _is_one_of(path, protected) and (force or kind.is_own(path))
     except Unjudged:

@@ -181,13 +181,11 @@ def _placed(local: Array, dofs: Array, size: int):
     return sparse.coo_matrix((values.ravel(), (rows.ravel(), columns.ravel())), shape=shape).tocsc()
 
 
-# Linear elements are too stiff in bending: they shear instead (locking), and their strain across is constant.
-
 TOO_STIFF = 1.1  # bending stiffness over the exact one, above which a warning is given
 
 
 def too_stiff(mesh: Mesh, nu: complex) -> Iterator[str]:
-    """Warn of a grid of rectangles or bricks that is too stiff in bending (locking)."""
+    """Warn of a grid of linear rectangles or bricks that is too stiff in bending: it shears instead (locking)."""
     if not mesh.alike:
         return
     d = mesh.dimension
@@ -221,8 +219,6 @@ def _factor(size: np.ndarray, length: np.ndarray, i: int, j: int, nu: float) -> 
     return A - B**2 / (A + shear * wide**2) + by_shear
 
 
-# Element matrices of solids and of plates in plane stress, by Gauss points of isoparametric cells.
-
 BLOCK = 20_000  # elements at a time
 
 
@@ -237,7 +233,7 @@ def _elasticity(E, nu, dimension: int) -> Array:
 
 
 def solid(mesh: Mesh, E: Array, nu: Array, density: Array, thickness: Array = 1.0) -> Structure:
-    """A solid, or a plate of some thickness in the plane z = 0."""
+    """A solid, or a plate of some thickness in the plane z = 0, by Gauss points of isoparametric cells."""
     d = mesh.dimension
     shape, by_reference, weights = tabulated(mesh.kind)
     corners = mesh.points[mesh.cells[:1] if mesh.alike else mesh.cells][:, :, :d]

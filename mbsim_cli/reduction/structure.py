@@ -145,13 +145,11 @@ def gathered(values: Array, places: Array, size: int) -> Array:
     return sparse.csr_matrix(entries, shape=(size, places.size)) @ values.reshape(places.size, -1)
 
 
-# Nested dissection: an order of unknowns that fills the factor of a mesh's matrix little.
-
 LEAF = 30  # nodes that are not cut further
 
 
 def dissected(A: Sparse, node: Array, points: Array) -> Array:
-    """Order (r) of the unknowns of a symmetric matrix (r, r), which belong to nodes (r) at points (N, 3).
+    """Order (r) of unknowns of a symmetric matrix (r, r) for little fill, at nodes (r) of points (N, 3).
 
     All parts are cut at once, each across its longest side: nodes of the lower half that meet the upper half come after
     both. George, SIAM J. Numer. Anal. 10 (1973) 345.
