@@ -38,7 +38,10 @@ def table_by_type(place: str, name: str, text: str, functions: Mapping[type, Cal
 
 
 def members_by_type(place: str, like: Any, of: Callable[[type], Any]) -> Callable[[str, str], Any]:
-    """Maker of such functions by name and docstring from the module or class ``of(type)`` with ``like``'s arguments."""
+    """A maker of such functions by name and docstring: members of the module or class that ``of`` gives for the type.
+
+    They have the arguments of the members of ``like``.
+    """
 
     def member(name: str, text: str) -> Any:
         shape = signature(python_of(getattr(like, name)))
@@ -92,7 +95,10 @@ def _is(kinds: Iterable[int]) -> str:
 def by_kind(
     name: str, arguments: str, elements: dict[Any, tuple[str, dict]], otherwise: str, like: Callable, text: str
 ) -> Any:
-    """Function of a force f: runs its kind's statement in ``elements`` (and functions it names) or ``otherwise``."""
+    """A function of forces f, which runs the statement of the element of its kind, or ``otherwise``.
+
+    Each of ``elements`` has a statement, and the functions that it names.
+    """
 
     @cache
     def choice(families: tuple[str, ...]) -> Callable:

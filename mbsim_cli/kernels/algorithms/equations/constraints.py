@@ -143,7 +143,10 @@ def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
 
 @inlined
 def rows_of_pair(rows, measures, first):
-    """End of ``rows`` (measures) from ``first`` on with one pair, and the pair; a row of coordinates stands alone."""
+    """Equations that follow one another between the same bodies: the end of those from ``first`` on, and the pair.
+
+    ``rows`` are the measures of the equations. One of coordinates stands alone.
+    """
     pair, last = measures.pair[rows[first]], first + 1
     while pair != NONE and last < rows.size and measures.pair[rows[last]] == pair:
         last += 1

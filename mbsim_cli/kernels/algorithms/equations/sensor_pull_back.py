@@ -1,4 +1,8 @@
-"""Pull-back of sensors, ``sensors.vary_sensors`` transposed; bodies must have reference points at the global origin."""
+"""Pull-back of sensors: adjoints of what they read become adjoints of motion and numbers.
+
+The transpose of ``sensors.vary_sensors``. Spatial vectors are about the global origin, where all bodies must have their
+reference points.
+"""
 
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,

@@ -108,7 +108,10 @@ def pull_signals(model, theta, t, motion, kin, adj_out):
 
 @kernel
 def element_forces(model, theta, t, motion, kin, W_out, Q_out):
-    """Add element forces to W (nb + 1, 6) and Q (n,); leave ``kin.signals`` and forces by motion in ``kin.forces``."""
+    """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
+
+    Leaves in ``kin.forces`` the forces that depend on the motion of their bodies, in ``kin.signals`` the expressions.
+    """
     find_signals(model, theta, t, motion, kin)
     for f in range(model.forces.kind.size):
         if model.forces.measure[f] != NONE:

@@ -117,7 +117,10 @@ def pull_own_inertia(theta, o, k, R, X, Y, X2, Y2, theta_out):
 
 @kernel
 def pull_tree(tree, theta, z, kin, comp, virtual, adj):
-    """Sum P, D, H over subtrees; add to z, z', z'', joint frames; virtual motions need ``residual``'s ``comp``."""
+    """Sum P, D, H over subtrees; add to z, z', z'' and to the numbers of joint frames.
+
+    Needs the forces of ``residual`` in ``comp`` where there is a virtual motion.
+    """
     for i in range(tree.parent.size - 1, -1, -1):
         p = tree.parent[i]
         F = sub6(motion_at(comp.F, i), motion_at(comp.W, i))

@@ -275,7 +275,10 @@ def pull_stiffened_speeds(tree, theta, J, each, zd, nu, zd_out):
 
 @kernel
 def add_stiffened_tangent(tree, theta, beta, gamma, zd, zdd, found, T_out):
-    """Add the part of dE to T (n, n); ``found`` has the residual of columns, E^T M and E^T (M + C) at node columns."""
+    """Add to T (n, n) what E varies by with the coordinates.
+
+    ``found`` has the residual of columns, and E^T M and E^T (M + C) at those of nodes.
+    """
     for v in range(tree.node.size):
         form = _form(tree, v)
         first, n, _, P = form

@@ -208,7 +208,10 @@ def _eliminate_axes(tree, art, i):
 
 @kernel
 def solve(tree, kin, art, rhs):
-    """Accelerations of columns in O(p n); needs ``factor_columns``; x is a force first: ``recursive.solve_axes``."""
+    """Accelerations of all columns; needs ``factor_columns``. Cost O(p n).
+
+    As in ``recursive.solve_axes``, x becomes the force that remains for a column on the way inwards.
+    """
     for i in range(tree.parent.size - 1, -1, -1):
         own, moved, p = art.own[i], art.moved[i], tree.parent[i]
         back = scale3(-1.0, offset_to_parent(tree, kin, i))

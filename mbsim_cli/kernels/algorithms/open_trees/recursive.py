@@ -303,7 +303,10 @@ def add_axis_forces(tree, each, z, dz, Q, dG, x_out):
 
 @kernel
 def meet_armatures(model, theta, dtheta, driver, zdd, driven, x_out):
-    """Take d(a z'') of armatures from x, at fixed z'' where not driven; ``driven`` (n, p) varies driven z''."""
+    """Take from what the axes meet the variation of a z'' of armatures, at fixed z'' where nothing drives them.
+
+    ``driven`` (n, p) are variations of driven accelerations.
+    """
     for i in range(model.armatures.coordinate.size):
         c, o = model.armatures.coordinate[i], model.armatures.theta[i]
         for g in range(0, dtheta.shape[1], width(dtheta)):

@@ -35,7 +35,10 @@ from mbsim_cli.model.layout import NONE, R_P
 
 @kernel
 def move_virtually(model, theta, reactions, acting, virtual, hat, adj_out):
-    """Leave in ``virtual`` the motion by adjoints hat (width, p); add to own points and axes; needs ``find_forces``."""
+    """Leave in ``virtual`` what adjoints of the reactions move, and add what their own points and axes have.
+
+    hat (width, p) are the adjoints; needs ``find_forces``.
+    """
     clear(virtual.mu)
     clear(virtual.U)
     for s in range(reactions.joint.size):

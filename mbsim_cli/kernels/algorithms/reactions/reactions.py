@@ -226,7 +226,10 @@ def along_column(kind, vector):
 
 @kernel
 def vary_actions(model, theta, directions, t, acting, varied):
-    """Put dW (``find_forces``) as bodies see it in tw.F (nb + 1, 6, p), -dQ in dQ (n, p); needs ``vary_kinematics``."""
+    """Variation of forces on single bodies in tw.F (nb + 1, 6, p), as the bodies see it, and of -Q in dQ (n, p).
+
+    These are the W and Q of ``find_forces``. Needs ``vary_kinematics``.
+    """
     motion, lines, kin = acting.motion, acting.lines, acting.kin
     sens, tw, dQ = varied.motion, varied.tw, varied.dQ
     clear_forces(tw, dQ)

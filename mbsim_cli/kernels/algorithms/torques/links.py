@@ -196,7 +196,10 @@ class Chain:
 
     @property
     def moments(self):
-        """Mass, first moment, inertia at the link's origin (..., n, 10), smooth at no mass; of a stack changes only."""
+        """Mass, first moment and inertia about the link's origin (..., n, 10), which vary smoothly at no mass, too.
+
+        Of a stack, only what differs: the rest is zero.
+        """
         found = np.zeros((*self.arm.shape[:-1], 10), self.arm.dtype)
         link, at, block, E, e = self._weighing()
         mass, own = block[:, MASS], e + apply(E, block[:, COM : COM + 3])
@@ -289,7 +292,10 @@ class Variation(NamedTuple):
 def vary_links(
     model: Model, theta: np.ndarray, dtheta: np.ndarray, base: Chain, system: System, by_law: np.ndarray
 ) -> Variation:
-    """Changes of ``base`` by columns of ``dtheta`` (len(theta), p); ``by_law`` (p, nl): loads that vary with laws."""
+    """The changes by the columns of ``dtheta`` (len(theta), p).
+
+    ``base`` is the chain at theta, ``system`` its links; ``by_law`` (p, nl) says which loads vary with their laws.
+    """
     p, n, parent = dtheta.shape[1], system.links.parent.size, system.links.parent
     touched = dtheta[model.tree.theta[:, None] + np.arange(BODY_SIZE)].any(axis=1).T
     chain = Chain(model.tree, theta, base, touched, dtheta)
