@@ -151,9 +151,9 @@ class Work:
                 f"{own} are for processes of this machine, and a Dask cluster has workers of its own; "
                 f"leave them out beside {option('dask')}"
             )
-        for name, count in (("max_failures", self.max_failures), ("retry", self.retry)):
-            if count is not None:
-                require_whole(name, count)
+        require_whole("retry", self.retry)
+        if self.max_failures is not None:
+            require_whole("max_failures", self.max_failures)
         if not isinstance(self.shard, Shard):
             part = (1, 1) if self.shard is None else self.shard
             whole = isinstance(part, tuple | list) and len(part) == 2 and all(map(is_whole, part))

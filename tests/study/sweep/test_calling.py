@@ -230,6 +230,7 @@ def test_studies_that_make_no_sense(path, call, sentence):
         ({"shard": "1/2"}, r"not '1/2'"),
         ({"shard": 2}, "not 2"),
         ({"retry": 1.5}, "retry must be a whole number, not 1.5"),
+        ({"retry": None}, "retry must be a whole number, not None"),
         ({"dask": "tcp://127.0.0.1:1", "workers": 2}, "leave them out beside dask"),
         ({"dask": "tcp://127.0.0.1:1", "case_timeout": 2}, "leave them out beside dask"),
     ],
